@@ -28,7 +28,7 @@ def longer(tmp_path: Path) -> headway.Experiment:
 
 
 def at(runs: int, act: Callable[[], object]) -> Progress:
-    """Acts once, when so many runs have been made and others are under way."""
+    """Acts once, when N runs have been made and others are under way."""
     acts = [act]
 
     def progress(done: int, of: int) -> None:

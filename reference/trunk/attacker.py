@@ -52,7 +52,7 @@ def frame(like, payload, source=None, port=None):
 
 
 def flipped(payload, bits, first, last, rng):
-    """With so many other bits between the two places."""
+    """With `bits` bits flipped between the bytes `first` and `last`."""
     payload = bytearray(payload)
     for bit in rng.sample(range(8 * first, 8 * last), bits):
         payload[bit // 8] ^= 1 << bit % 8
@@ -60,7 +60,7 @@ def flipped(payload, bits, first, last, rng):
 
 
 def noise(payload, ahead, rng):
-    """Of the same session, with a number so many higher, and random bytes behind it."""
+    """Of the same session, with a number that is higher by `ahead`, and random bytes behind it."""
     number = struct.unpack_from("!I", payload, NUMBER)[0] + ahead & 0xFFFFFFFF
     return payload[:NUMBER] + struct.pack("!I", number) + rng.randbytes(len(payload) - SEALED)
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use headway_test_fixture::process::say_skipped;
+
 use common::{compiler, crate_folder, has, scratch, succeed};
 use digest::simulated;
 
@@ -25,7 +27,7 @@ fn build(folder: &Path) -> Option<PathBuf> {
         return None;
     }
     if !Path::new("/usr/include/ns3/core-module.h").exists() {
-        println!("SKIPPED: ns-3 is not installed (Debian: apt-get install libns3-dev)");
+        say_skipped("ns3", "Debian: libns3-dev");
         return None;
     }
     let test = std::env::current_exe().expect("the path of this test");

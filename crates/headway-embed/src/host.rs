@@ -387,7 +387,7 @@ impl EmbeddedHost {
             return Err(Error::ShortBuffer { given: buffer.len(), needed: self.mtu() });
         }
         let now = self.clock.advance(now)?;
-        Ok(self.host.poll_transmit(now, buffer))
+        Ok(self.host.poll_transmit(now, buffer).map(|sent| sent.len))
     }
 
     /// When to call [`EmbeddedHost::handle_timeout`] at the latest, in nanoseconds; `None`: nothing waits for time.

@@ -4,6 +4,10 @@
 //! [`run`] makes its runs over all cores and writes each as it comes, so that an interrupted sweep goes on
 //! where it stopped; [`Results`] are one row a run, as CSV and Parquet; [`judge`] holds the claims against
 //! them.
+//!
+//! - `experiment`: files read and checked; `[draw]`, links drawn at random; keys of `[figure]` and `[[claim]]`.
+//! - `runner`, `sweep`: which runs are missing, and their rows; `remote`: runs of other machines.
+//! - `results`: the journal and the tables; `claims`: numbers, orders, aims, readings.
 #![forbid(unsafe_code)]
 
 mod claims;
@@ -19,8 +23,8 @@ mod sweep;
 mod testbed;
 
 pub use claims::{
-    Evidence, EvidenceError, Judgement, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit, judge,
-    weigh,
+    Evidence, EvidenceError, Judgement, Mean, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit,
+    judge, weigh,
 };
 pub use error::LabError;
 pub use experiment::{

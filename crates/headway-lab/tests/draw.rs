@@ -237,17 +237,55 @@ fn results_name_their_links_and_claims_judge_a_share_of_them() {
     assert_eq!(codel, behind_codel, "claims may name what was drawn from a list");
 }
 
-/// Each names the rules that there are.
+/// Each names the rules that there are, and has a claim on each of its cells but those compared with.
 #[test]
-fn the_study_of_the_rules_has_one_cell_without_each() {
+fn the_study_of_the_rules_has_a_cell_without_each_and_one_with_each_alone() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ablation");
     for file in ["lone.toml", "rivals.toml"] {
         let experiment = Experiment::load(&folder.join(file), &Overrides::default()).expect(file);
         let off = &experiment.axes["rules-off"];
-        assert_eq!(off[0], "none");
-        let rules: Vec<&str> = headway_tcp::Rule::NAMES.iter().map(|(name, _)| *name).collect();
+        let mut expected = vec!["none".to_owned(), "all".to_owned()];
         // Thin streams are of gateways.
-        let missing: Vec<&str> = rules.into_iter().filter(|rule| off.iter().all(|off| off != rule)).collect();
-        assert_eq!(missing, ["thin-streams"], "{file}");
+        for (rule, _) in headway_tcp::Rule::NAMES.iter().filter(|(rule, _)| *rule != "thin-streams") {
+            expected.extend([rule.to_string(), format!("all-except:{rule}")]);
+        }
+        assert!(off.len() == expected.len() && expected.iter().all(|rules| off.contains(rules)), "{file}");
+        assert_eq!(experiment.claims.len(), 2 * (off.len() - 1), "{file}");
+        let first = &experiment.claims[0];
+        assert!(first.says.starts_with("alone off:"), "{}", first.says);
+        assert_eq!(first.of["rules-off"].to_string(), "alone");
     }
+}
+
+/// Each of eight rules is off in half of the combinations, two in a quarter and three in an eighth: so no effect of a rule is
+/// that of a pair.
+#[test]
+fn the_combinations_of_rules_tell_each_from_pairs() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ablation/interactions.toml");
+    let experiment = Experiment::load(&file, &Overrides::default()).expect("an experiment");
+    let off: Vec<Vec<&str>> =
+        experiment.axes["rules-off"].iter().map(|rules| rules.split('+').collect()).collect();
+    let rules: Vec<&str> = off.iter().max_by_key(|rules| rules.len()).expect("one without all").clone();
+    assert_eq!((off.len(), rules.len()), (16, 8));
+    for (one, other, third) in triples(&rules) {
+        let mut different = vec![one, other, third];
+        different.sort_unstable();
+        different.dedup();
+        let together = off.iter().filter(|rules| different.iter().all(|rule| rules.contains(rule))).count();
+        assert_eq!(together, 16 >> different.len(), "{different:?}");
+    }
+}
+
+/// All triples.
+fn triples<'a>(rules: &'a [&'a str]) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
+    rules.iter().flat_map(move |&one| {
+        rules.iter().flat_map(move |&other| rules.iter().map(move |&third| (one, other, third)))
+    })
+}
+
+#[test]
+fn a_claim_of_each_value_names_an_axis_that_is_swept() {
+    let text = DRAWN.replace("says = \"HACK has half", "each = \"aqm\"\nsays = \"HACK has half");
+    let error = with(&text, &Overrides::default()).expect_err("an axis");
+    assert!(error.contains("aqm: expected an axis of [sweep]"), "{error}");
 }

@@ -40,56 +40,32 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod arq;
-mod bit_errors;
-mod bound;
 mod config;
-mod counters;
 mod damage;
-mod delay_steps;
+mod delay;
 mod error;
 mod frame;
-mod frame_check;
-mod gaps;
-mod histogram;
-mod hit_zone;
 mod impairments;
-mod in_flight;
-mod injector;
-mod jitter;
 mod link;
-mod loss;
-mod mark;
-mod mute;
-mod packet_errors;
-mod place;
-mod policer;
-mod propagation;
+mod measures;
+mod named;
 mod queue;
 mod random;
 mod rate;
 mod schedule;
-mod serializer;
 mod trace;
 
-pub use bound::{bound, share_hit};
 pub use config::{Headers, LinkConfig};
-pub use counters::LinkCounters;
-pub use damage::{BurstClock, Damage};
-pub use delay_steps::DelaySteps;
+pub use damage::{BurstClock, Damage, FrameCheck, Hit, HitZone};
+pub use delay::{DelaySteps, DelayTable, JitterModel, ParseDelayTableError};
 pub use error::ParseLinkError;
 pub use frame::Frame;
-pub use frame_check::FrameCheck;
-pub use histogram::{Histogram, Quantiles};
-pub use hit_zone::HitZone;
-pub use injector::Hit;
-pub use jitter::{DelayTable, JitterModel, ParseDelayTableError};
+pub use impairments::{Loss, Mutes};
 pub use link::{Classifier, Delivery, Link};
-pub use loss::Loss;
-pub use mute::Mutes;
-pub use policer::Policer;
+pub use measures::{Histogram, LinkCounters, Quantiles, bound, share_hit};
+pub use named::Named;
 pub use queue::{
     Aqm, Codel, DropTail, EnqueueResult, FqCodel, ManagedQueue, Pie, QueueDiscipline, QueueLimit, Red,
 };
-pub use rate::{DeliveryTrace, ParseDeliveryTraceError, RateSteps};
+pub use rate::{DeliveryTrace, ParseDeliveryTraceError, Policer, RateSteps};
 pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

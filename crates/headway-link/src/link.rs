@@ -3,14 +3,11 @@
 use crate::{
     EnqueueResult, Frame, FrameCheck, Headers, Histogram, Hit, LinkConfig, LinkCounters, ManagedQueue,
     QueueDiscipline,
-    arq::{Arq, Ticket},
-    impairments::Impairments,
-    in_flight::PacketInFlight,
-    injector::{Effect, Outcome},
-    policer::TokenBucket,
-    propagation::Propagation,
+    damage::{Effect, Outcome},
+    delay::{PacketInFlight, Propagation},
+    impairments::{Arq, Impairments, Ticket},
     random::Streams,
-    serializer::Serializer,
+    rate::{Serializer, TokenBucket},
 };
 use headway_units::Instant;
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use common::{Tagged, drain, enqueue, us};
 use headway_link::{DelayTable, Delivery, JitterModel, Link, LinkConfig};
+use headway_test_fixture::process::say_skipped;
 use headway_units::{Duration, Rate, Share};
 
 const DELAY: Duration = Duration::from_millis(200);
@@ -65,7 +66,7 @@ fn tables() -> Vec<(String, DelayTable)> {
 fn delays_are_distributed_as_the_tables_of_iproute2() {
     let tables = tables();
     if tables.is_empty() {
-        eprintln!("SKIPPED: iproute2, whose tables these are, is not installed");
+        say_skipped("iproute2-tables", "");
     }
     for (name, table) in tables {
         assert_eq!(table.values().len(), 4096, "{name}");

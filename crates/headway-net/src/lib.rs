@@ -68,8 +68,9 @@ mod topology;
 
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
-    Arrival, Carrier, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig, OuterDscp, PacketWriter,
-    TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
+    Arrival, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig,
+    Housekeeping, OuterDscp, PacketWriter, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor,
+    UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

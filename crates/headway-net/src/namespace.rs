@@ -61,6 +61,17 @@ fn in_thread<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> io::Result
     })
 }
 
+/// For tests: runs one in a namespace of its own.
+#[cfg(test)]
+pub(crate) fn within(test: impl FnOnce(&Namespace) + Send) {
+    match Namespace::new() {
+        Ok(namespace) => namespace.run("test", || test(&namespace)).expect("a thread in the namespace"),
+        Err(error) => {
+            headway_test_fixture::process::say_skipped("root", &format!("network namespaces: {error}"));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,20 +79,14 @@ mod tests {
 
     #[test]
     fn it_has_its_own_loopback_and_is_removed() {
-        let namespace = match Namespace::new() {
-            Ok(namespace) => namespace,
-            Err(error) => {
-                use std::io::Write as _;
-                // Not through `eprintln!`, which the test harness captures.
-                let _ = writeln!(io::stderr(), "SKIPPED a namespace: needs root: {error}");
-                return;
-            }
-        };
-        let number = || std::fs::read_link("/proc/thread-self/ns/net");
-        let interfaces = namespace.run("test", Interface::all).unwrap().unwrap();
-        assert_eq!(interfaces.iter().map(|one| &one.name).collect::<Vec<_>>(), ["lo"]);
-        let inside = namespace.run("test", number).unwrap().unwrap();
-        assert_ne!(inside, number().unwrap(), "other threads stay in their namespace");
-        assert_eq!(std::fs::read_link(namespace.path()).unwrap(), inside);
+        let number = || std::fs::read_link("/proc/thread-self/ns/net").unwrap();
+        let outside = number();
+        within(|namespace| {
+            let interfaces = Interface::all().unwrap();
+            assert_eq!(interfaces.iter().map(|one| &one.name).collect::<Vec<_>>(), ["lo"]);
+            assert_ne!(number(), outside);
+            assert_eq!(std::fs::read_link(namespace.path()).unwrap(), number());
+        });
+        assert_eq!(number(), outside, "other threads stay in their namespace");
     }
 }

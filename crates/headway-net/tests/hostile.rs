@@ -10,12 +10,13 @@ mod pair;
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use headway_net::{Stack, StackConfig, UdpCarrier, UdpConfig};
 use headway_tcp::{Profile, Variant};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
-use headway_test_fixture::process::{free_addresses, resident};
+use headway_test_fixture::process::{free_addresses, resident, wait_until};
 use headway_test_fixture::rng::Rng;
 use headway_test_fixture::seeds;
 use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
@@ -89,6 +90,8 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
     let mut last = packet::tcp(80, 1000, TcpFlags::SYN);
     let mut buffer = [0; 2048];
     let mut answer = [0; 2048];
+    // Not a port of the attack's.
+    open(socket, to, 2000 + (seed % 60_000) as u16);
     for _ in 0..PACKETS {
         while let Ok(len) = socket.recv(&mut answer) {
             if let Some(fixed) = answer[..len].first_chunk::<20>() {
@@ -119,6 +122,32 @@ fn attack(socket: &UdpSocket, to: std::net::SocketAddr, seed: u64) {
         // A full socket drops it.
         let _ = socket.send_to(&buffer[..len], to);
     }
+}
+
+/// Opens a connection. The attack may open none where the stack gets hardly any of the processor's time.
+fn open(socket: &UdpSocket, to: std::net::SocketAddr, port: u16) {
+    let send = |tcp: TcpHeader| {
+        let ip = packet::ip([0; 4].into(), [0; 4].into());
+        let packet = packet::segment(&ip, &tcp, &TcpOptions::default(), &[]);
+        // A full socket drops it.
+        let _ = socket.send_to(&packet[20..], to);
+    };
+    let mut answer = [0; 2048];
+    socket.set_nonblocking(false).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    wait_until("an answer", || {
+        send(packet::tcp(port, 80, TcpFlags::SYN));
+        while let Ok(len) = socket.recv(&mut answer) {
+            let Some(theirs) = answer[..len].first_chunk::<20>().map(parse) else { continue };
+            if theirs.dst_port == port {
+                let seq = theirs.ack;
+                send(TcpHeader { seq, ack: theirs.seq + 1, ..packet::tcp(port, 80, TcpFlags::ACK) });
+                return true;
+            }
+        }
+        false
+    });
+    socket.set_nonblocking(true).unwrap();
 }
 
 fn parse(fixed: &[u8; 20]) -> TcpHeader {

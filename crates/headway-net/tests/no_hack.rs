@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use headway_net::{Arrival, Carrier, Clock, NetError, Stack, StackConfig, UdpCarrier, UdpConfig};
-use headway_tcp::{Profile, Variant};
+use headway_net::{
+    Arrival, Carrier, CarrierProperties, Clock, Housekeeping, NetError, Stack, StackConfig, UdpCarrier,
+    UdpConfig,
+};
+use headway_tcp::{Profile, Transmit, Variant};
 
 /// A UDP carrier that claims to coalesce segments.
 struct Coupling(UdpCarrier);
@@ -24,8 +27,12 @@ impl Carrier for Coupling {
         "coalescing".into()
     }
 
-    fn keeps_segments(&self) -> bool {
-        false
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { keeps_segments: false, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        None
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -40,8 +47,8 @@ impl Carrier for Coupling {
         self.0.slot()
     }
 
-    fn queue(&mut self, len: usize) {
-        self.0.queue(len);
+    fn queue(&mut self, sent: Transmit) {
+        self.0.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {

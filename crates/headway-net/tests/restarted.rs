@@ -6,7 +6,8 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig};
+use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig};
+use headway_tcp::Transmit;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, IpHeader, Received, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
 
@@ -35,6 +36,14 @@ impl Carrier for News {
         "a socket".into()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties::default()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.arrived.clear();
         let mut packet = [0; 1500];
@@ -54,14 +63,16 @@ impl Carrier for News {
         Some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.socket.send(&self.slot[..len]).expect("sent");
     }
 
     fn flush(&mut self) -> io::Result<bool> {
         Ok(true)
     }
+}
 
+impl Housekeeping for News {
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         let is_news = self.is_restarted == Some(true);
         self.is_restarted = self.is_restarted.map(|_| false);

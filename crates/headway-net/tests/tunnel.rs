@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use headway_net::{
-    Carrier as _, Clock, OuterDscp, Stack, StackConfig, TcpListener, TunnelCarrier, TunnelConfig,
+    Carrier as _, Clock, Housekeeping as _, OuterDscp, Stack, StackConfig, TcpListener, TunnelCarrier,
+    TunnelConfig,
 };
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
@@ -182,7 +183,7 @@ fn every_peer_is_told_of_the_end() {
     let far = PeerConfig { endpoint: Some(carrier.local()), ..PeerConfig::new(key(0).public()) };
     let mut ends = Vec::new();
     for number in 1..=PEERS {
-        // So many handshakes a second are not answered to one address.
+        // One address is answered fewer handshakes a second.
         let socket = UdpSocket::bind((Ipv4Addr::new(127, 0, 1, (number / 2) as u8), 0)).unwrap();
         socket.set_nonblocking(true).unwrap();
         let tunnel = tunnel(number, vec![far.clone()]);

@@ -96,11 +96,11 @@ fn mistakes_are_told() {
 fn a_browser_has_the_same_digests() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     if Command::new("node").arg("--version").output().is_err() {
-        return say_skipped("node is not installed");
+        return say_skipped("node", "");
     }
     let build = Command::new(folder.join("build")).output().expect("the script starts");
     if build.status.code() == Some(77) {
-        return say_skipped(String::from_utf8_lossy(&build.stderr).trim());
+        return say_skipped("wasm", &String::from_utf8_lossy(&build.stderr));
     }
     assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
     let out = folder.join("../../target/playground");

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(feature = "experiments")]
 use headway_lab::LabError;
 use headway_trace::TraceError;
 
@@ -16,6 +17,7 @@ pub enum ReportError {
     #[error("the report cannot be drawn: {0}")]
     Drawing(String),
     /// A run that a figure shows cannot be made again.
+    #[cfg(feature = "experiments")]
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The temporary file for such a run cannot be made.

@@ -8,10 +8,15 @@
 //! - [`explorer`]: their runs, in a folder of files, to look at from every side.
 //! - [`watch`]: the live page of a command.
 #![forbid(unsafe_code)]
+// Some marks and axes are only in figures of experiments.
+#![cfg_attr(not(feature = "experiments"), allow(dead_code))]
 
+#[cfg(feature = "experiments")]
 mod again;
 mod error;
+#[cfg(feature = "experiments")]
 pub mod experiments;
+#[cfg(feature = "experiments")]
 pub mod explorer;
 mod page;
 pub mod perf;

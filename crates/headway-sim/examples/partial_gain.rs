@@ -15,7 +15,7 @@ const PAYLOAD: u32 = 1436;
 const PACKET: u32 = 1500;
 /// Headers of a data segment, and the first block of its payload.
 const HEADERS: u32 = PACKET - PAYLOAD;
-const BLOCK: u32 = 206;
+const BLOCK: u32 = 32;
 
 fn scenario(damage: &Damage, one_way: Duration, partial: bool) -> Scenario {
     let clean = LinkConfig {

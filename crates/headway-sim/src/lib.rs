@@ -33,11 +33,9 @@ mod content;
 mod network;
 mod one_way_delays;
 mod packet_trace;
-mod pool;
 pub mod race;
 mod seed;
 pub mod statistics;
-mod tap;
 mod transfer;
 mod value;
 
@@ -45,11 +43,11 @@ pub use application::Application;
 pub use content::{Content, ContentError, ContentReader};
 pub use network::{
     Arrivals, Exposure, GatewayConfig, GatewayStatistics, LinkId, LinkPorts, Network, NetworkCounters, Next,
-    Node, NodeContext, NodeId, Packet, PacketGatewayConfig, Port, Precedence, SplitGatewayConfig, SplitRoute,
+    Node, NodeContext, NodeId, Packet, PacketGatewayConfig, Passing, Port, Precedence, SplitGatewayConfig,
+    SplitRoute, Tap,
 };
 pub use one_way_delays::{OneWayDelays, PacketDelay};
 pub use packet_trace::{PacketTrace, PacketTraceBuilder, PacketTraceError, TimedPacket};
 pub use seed::derive_seed;
-pub use tap::{Passing, Tap};
 pub use transfer::{Receiver, ReceiverReport, Sender};
 pub use value::{Kind, Unit, Value};

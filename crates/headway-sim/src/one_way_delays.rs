@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use headway_units::{Duration, Instant};
 
-use crate::tap::{Passing, Tap};
+use crate::network::{Passing, Tap};
 
 /// A tap that matches packets that arrive with those that were sent: what queues do to them shows in the
 /// delay. Packets that arrive damaged are left out.
 ///
-/// A packet is known by its bytes, but for those that links change: the traffic class and, of IPv4, the header
+/// A packet is known by its bytes, except those that links change: the traffic class and, of IPv4, the header
 /// checksum. Of packets that are alike the one sent last counts.
 #[derive(Clone, Debug, Default)]
 pub struct OneWayDelays {

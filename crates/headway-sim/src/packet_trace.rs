@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
+use headway_link::Named;
 use headway_units::{Duration, Instant, Rate};
 
 /// The most packets of a trace, which need 16 MiB of memory.
@@ -15,15 +15,11 @@ const MOST: usize = 1 << 20;
 /// packets longer, so that the rounds follow each other at the mean rate of the recording.
 ///
 /// As text each packet is a line: the nanoseconds since the packet before it, and its length in bytes.
-#[derive(Clone, Debug)]
-pub struct PacketTrace(Arc<Inner>);
-
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Inner {
-    name: String,
+pub struct PacketTrace(
     /// In the order of time, the first at zero, not all at zero.
-    packets: Vec<TimedPacket>,
-}
+    Named<Vec<TimedPacket>>,
+);
 
 /// A packet of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,39 +105,37 @@ impl PacketTraceBuilder {
         if packets.last().is_none_or(|last| last.at.is_zero()) {
             return Err(PacketTraceError::OneTime { packets: packets.len() });
         }
-        Ok(PacketTrace(Arc::new(Inner { name: name.to_owned(), packets })))
+        Ok(PacketTrace(Named::new(name, packets)))
     }
 }
 
 impl PacketTrace {
     /// Its name, such as the path of its file; empty if it has none.
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The same trace under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
-        let mut inner = Arc::unwrap_or_clone(self.0);
-        name.clone_into(&mut inner.name);
-        Self(Arc::new(inner))
+        Self(self.0.named(name))
     }
 
     /// Its packets, in the order of time.
     pub fn packets(&self) -> &[TimedPacket] {
-        &self.0.packets
+        &self.0
     }
 
     /// How long a round lasts.
     pub fn period(&self) -> Duration {
-        let (last, count) = (self.last(), self.0.packets.len() as u64);
+        let (last, count) = (self.last(), self.0.len() as u64);
         // There are two at least.
         last + Duration::from_nanos((last.as_nanos() / (count - 1)).max(1))
     }
 
     /// The mean rate of the packets, from their IP headers on.
     pub fn mean_rate(&self) -> Rate {
-        let bytes: u128 = self.0.packets.iter().map(|packet| u128::from(packet.len)).sum();
+        let bytes: u128 = self.0.iter().map(|packet| u128::from(packet.len)).sum();
         let bits = bytes * 8 * 1_000_000_000 / u128::from(self.period().as_nanos());
         Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX).max(1))
     }
@@ -152,30 +146,22 @@ impl PacketTrace {
     ///
     /// One does not.
     pub fn check(&self, mtu: u16) -> Result<(), PacketTraceError> {
-        match self.0.packets.iter().find(|packet| packet.len > u32::from(mtu)) {
+        match self.0.iter().find(|packet| packet.len > u32::from(mtu)) {
             Some(&TimedPacket { len, .. }) => Err(PacketTraceError::AboveMtu { len, mtu }),
             None => Ok(()),
         }
     }
 
     fn last(&self) -> Duration {
-        self.0.packets.last().map_or(Duration::ZERO, |last| last.at)
+        self.0.last().map_or(Duration::ZERO, |last| last.at)
     }
 }
-
-impl PartialEq for PacketTrace {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
-    }
-}
-
-impl Eq for PacketTrace {}
 
 /// The lines of its text.
 impl fmt::Display for PacketTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = Duration::ZERO;
-        self.0.packets.iter().try_for_each(|packet| {
+        self.0.iter().try_for_each(|packet| {
             let gap = packet.at - std::mem::replace(&mut before, packet.at);
             writeln!(f, "{} {}", gap.as_nanos(), packet.len)
         })

@@ -17,7 +17,7 @@ use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::rng::Rng;
 use headway_test_fixture::streams;
 use headway_units::{Duration, Instant, Rate, Share};
-use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, V2Request};
+use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets};
 
 const DELAY: Duration = Duration::from_millis(25);
 /// 10 Mbit/s for a round trip of 50 ms, in packets of 1500 bytes.
@@ -206,8 +206,9 @@ impl Attacker {
                 options.hack = None;
                 let mut offsets = V2Offsets::default();
                 offsets.push(self.rng.below(20_u32) * 1436);
-                options.v2 = Some(V2::ack(self.rng.next() as u16, V2Request::Segments(offsets)));
-                packet::segment(&ip, &tcp, &options, &[])
+                options.v2 = Some(V2::ack(self.rng.next() as u16, offsets));
+                let report: Vec<u8> = (0..self.rng.below(100_u8)).map(|_| self.rng.next() as u8).collect();
+                packet::segment(&ip, &tcp, &options, &report)
             }
             Forgery::Reset | Forgery::Syn => {
                 packet::segment(&ip, &tcp, &TcpOptions { v2: None, hack: None, ..options }, &[])

@@ -15,7 +15,7 @@ const CUBIC: TcpSender = TcpSender { variant: Variant::Modern, congestion: Some(
 
 const SEEDS: RangeInclusive<u64> = 1..=5;
 
-/// 10 Mbit/s, and a queue of so many bandwidth-delay products.
+/// 10 Mbit/s, and a queue of `queues` bandwidth-delay products.
 fn scenario(round_trip: u64, queues: u32, seconds: u64) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.forward.damage = Damage::None;

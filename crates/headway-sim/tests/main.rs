@@ -10,6 +10,7 @@ mod ecn;
 mod frames;
 mod heavy_loss;
 mod inert;
+mod layers;
 mod messages;
 mod modes;
 mod nodes;

@@ -14,7 +14,7 @@ const HEADWAY: TcpSender = TcpSender { variant: Variant::Headway, congestion: No
 
 const CODEL: Aqm = Aqm::Codel { target: Duration::from_millis(5), interval: Duration::from_millis(100) };
 
-/// 10 Mbit/s, RTT 100 ms, and a queue of so many bandwidth-delay products of 83.5 packets.
+/// 10 Mbit/s, RTT 100 ms, and a queue of `packets`; the bandwidth-delay product is 83.5.
 fn scenario(aqm: Aqm, packets: u32) -> Scenario {
     let mut scenario = Scenario::default();
     scenario.forward.jitter = Duration::from_millis(1);
@@ -29,7 +29,7 @@ fn scenario(aqm: Aqm, packets: u32) -> Scenario {
     scenario
 }
 
-/// What so many undamaged rivals with BBR have beside as many damaged flows of `headway`, as a share of what they have beside
+/// What `flows` undamaged rivals with BBR have beside `flows` damaged flows of `headway`, as a share of what they have beside
 /// undamaged ones with BBR; the medians of all seeds.
 fn share_kept(mut scenario: Scenario, flows: usize) -> f64 {
     let rival = Companion { damaged: false, rival: true, ..Companion::new(BBR) };

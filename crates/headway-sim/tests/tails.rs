@@ -33,8 +33,8 @@ fn scenario(copies: bool, damage: &str) -> Scenario {
     scenario
 }
 
-/// Over bursts of damage, which hit a fifth of the packets, transfers of 16 KiB, 64 KiB and 1 MiB end 12, 6 and 7 % sooner, and over
-/// random damage of 5 % 2.4, 0.3 and 2.1 %. For that 12 to 15, 4 to 5 and 1 % more is sent.
+/// Over bursts of damage, which hit a fifth of the packets, transfers of 16 KiB, 64 KiB and 1 MiB end 15, 7 and 4 % sooner, and over
+/// random damage of 5 % 2.4, 0.3 and 2.1 %. For that 12 to 17, 3 to 7 and 2 % more is sent.
 #[test]
 fn copies_of_the_tail_save_round_trips() {
     let cells = [
@@ -43,7 +43,7 @@ fn copies_of_the_tail_save_round_trips() {
         ("random:5%", 1024, 0.985, 0.02),
         ("burst:5%:5", 16, 0.89, 0.17),
         ("burst:5%:5", 64, 0.945, 0.065),
-        ("burst:5%:5", 1024, 0.94, 0.02),
+        ("burst:5%:5", 1024, 0.965, 0.02),
     ];
     for (damage, size, share, more) in cells {
         let [(with, sent), (without, needed)] =

@@ -47,7 +47,7 @@ impl std::str::FromStr for Kind {
 /// A world to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Everything follows from it, but for what the other fields leave out.
+    /// Everything follows from it, except what the other fields leave out.
     pub seed: u64,
     /// What kind of world it is, if not what the seed says.
     pub kind: Option<Kind>,

@@ -14,6 +14,10 @@
 //! assert_eq!(outcome.digest, run(&case, Recording::default())?.digest);
 //! # Ok::<(), String>(())
 //! ```
+//!
+//! - `feature`, `case`: what a seed draws. `pair`: two hosts, every packet judged; the rules are in `side`.
+//! - `net`: any number of hosts or gateways, with boxes between them, attackers, and the checks of the tunnel.
+//! - `bounds`: what a connection may use; `headway_tcp` checks what always holds of a host.
 #![forbid(unsafe_code)]
 
 mod bounds;

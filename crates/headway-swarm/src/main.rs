@@ -28,7 +28,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "headway-swarm", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Arguments {
-    /// Search for so many minutes, from seeds that follow from the time, or from --day
+    /// Search for MINUTES, from seeds that follow from the time, or from --day
     #[arg(long, value_name = "MINUTES", conflicts_with = "seed")]
     minutes: Option<f64>,
     /// Run the worlds with these numbers, such as 0..1000
@@ -49,13 +49,13 @@ struct Arguments {
     /// Leave these features out, separated by commas
     #[arg(long, value_name = "FEATURES", default_value = "", hide_default_value = true)]
     without: Features,
-    /// Leave out hosts beyond so many
+    /// Leave out hosts beyond the first COUNT
     #[arg(long, value_name = "COUNT")]
     hosts: Option<usize>,
     /// Have only the connections with these numbers, separated by commas
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     flows: Option<Vec<usize>>,
-    /// Have only so many percent of the harsh time
+    /// Have only PERCENT of the harsh time
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
     time: u32,
     /// Write what each host sends and receives in one world into a pcapng file
@@ -67,7 +67,7 @@ struct Arguments {
     /// Threads; as many as there are processors if it is not given
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
-    /// End after so many failures
+    /// End after COUNT failures
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
     failures: usize,
     /// Print the result as JSON

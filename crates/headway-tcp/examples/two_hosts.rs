@@ -13,7 +13,7 @@ use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use headway_tcp::{Host, HostConfig, Profile, Variant};
+use headway_tcp::{Host, HostConfig, Profile, Transmit, Variant};
 use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received};
 
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The hosts send: after every call that may have given them a reason to, until there is nothing left.
         let mut buffer = [0; 1500];
         for (host, to_server) in [(&mut client, true), (&mut server, false)] {
-            while let Some(len) = host.poll_transmit(now, &mut buffer) {
+            while let Some(Transmit { len, .. }) = host.poll_transmit(now, &mut buffer) {
                 let mut packet = buffer[..len].to_vec();
                 if len > LONGEST_HEADERS {
                     with_data += 1;

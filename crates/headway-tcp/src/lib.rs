@@ -41,11 +41,11 @@
 //!     }
 //!     // What one host sends, the other receives.
 //!     let mut buffer = [0; 1500];
-//!     while let Some(len) = client.poll_transmit(now, &mut buffer) {
-//!         server.receive(now, &Received::parse(&buffer[..len], ChecksumTrust::None));
+//!     while let Some(sent) = client.poll_transmit(now, &mut buffer) {
+//!         server.receive(now, &Received::parse(&buffer[..sent.len], ChecksumTrust::None));
 //!     }
-//!     while let Some(len) = server.poll_transmit(now, &mut buffer) {
-//!         client.receive(now, &Received::parse(&buffer[..len], ChecksumTrust::None));
+//!     while let Some(sent) = server.poll_transmit(now, &mut buffer) {
+//!         client.receive(now, &Received::parse(&buffer[..sent.len], ChecksumTrust::None));
 //!     }
 //!     // The server's program.
 //!     accepted = accepted.or_else(|| server.accept(listener));
@@ -92,7 +92,7 @@ mod state;
 pub use connection::{Endpoints, Negotiated, Notification, Statistics};
 pub use error::{ConnectionError, Error};
 pub use event::{DamageOutcome, DropReason, Event, Observer, RecoveryPhase, RetransmitReason, Timer};
-pub use host::{Host, HostConfig, HostCounters, OnlyPeer, Refusal};
+pub use host::{Host, HostConfig, HostCounters, OnlyPeer, Refusal, Transmit};
 pub use id::{ConnectionId, DomainId, ListenerId};
 pub use path::memory::PathMemory;
 pub use path::{Path, ledger};

@@ -1,4 +1,7 @@
 //! Sender profiles: plain values, so that one simulation can hold several.
+//!
+//! [`Variant::apply`] makes a sender of a profile, and with it the default controller: modified BBR for `headway`, CUBIC
+//! for `modern`.
 
 use core::{fmt, net::IpAddr, str::FromStr};
 
@@ -216,7 +219,7 @@ pub struct Profile {
     pub tagged_payloads: bool,
     /// The carrier can give segments their compact form, and understands it ([`headway_wire::compact`]). It is offered with
     /// HACK v2 and timestamps. Where the peer accepts it, segments are [`LEFT_OUT`](headway_wire::compact::LEFT_OUT) bytes
-    /// longer, and [`Host::takes_compact`](crate::Host::takes_compact) says which. To be set with the carrier, as
+    /// longer, and [`Transmit::compact`](crate::Transmit::compact) says which. To be set with the carrier, as
     /// `headway-net` does.
     pub compact_headers: bool,
     /// Where long packets are lost again and again, and no router says why, the longest that passes is searched (RFC 4821).

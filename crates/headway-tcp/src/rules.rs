@@ -1,5 +1,7 @@
 //! The rules of the sender beyond the RFCs, each of which can be switched off: so it can be measured what it brings
 //! (`docs/ledger.md`).
+//!
+//! The experiments of `ablation/` measure them: without each, each alone, and with others.
 
 use core::fmt;
 use core::str::FromStr;
@@ -24,14 +26,10 @@ rules! {
     Alone "alone",
     /// No more is taken for damage than the path loses at any rate.
     Allowance "allowance",
-    /// Losses beside reported damage belong to its burst.
-    Bursts "bursts",
     /// The receiver's count explains losses.
     Credits "credits",
     /// Some losses at a long queue crossed the bottleneck.
     Crossing "crossing",
-    /// A queue that stands while BBR cruises alone is drained.
-    CruiseDrain "cruise-drain",
     /// `ProbeBW_DOWN` drains long paths in time.
     DownGain "down-gain",
     /// The first rounds of Startup are slow start.
@@ -62,6 +60,9 @@ rules! {
     Unlearnt "unlearnt",
 }
 
+/// Precedes the names of those that hold.
+const ALL_EXCEPT: &str = "all-except:";
+
 /// Rules that are switched off.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RulesOff(u32);
@@ -69,6 +70,8 @@ pub struct RulesOff(u32);
 impl RulesOff {
     /// All hold.
     pub const NONE: Self = Self(0);
+    /// None holds.
+    const ALL: Self = Self((1 << Rule::NAMES.len()) - 1);
 
     /// Switches `rule` off.
     #[must_use]
@@ -89,7 +92,7 @@ pub struct UnknownRule;
 
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected none, or names joined by +, of")?;
+        f.write_str("expected none, all, names joined by +, or all-except: and names, of")?;
         Rule::NAMES.iter().try_for_each(|(name, _)| write!(f, " {name}"))
     }
 }
@@ -100,27 +103,38 @@ impl FromStr for RulesOff {
     type Err = UnknownRule;
 
     fn from_str(input: &str) -> Result<Self, UnknownRule> {
-        if input == "none" {
-            return Ok(Self::default());
+        let rules = |names: &str| {
+            names.split('+').try_fold(0, |rules, input| {
+                let (_, rule) = Rule::NAMES.iter().find(|(name, _)| *name == input).ok_or(UnknownRule)?;
+                Ok(rules | 1 << *rule as u32)
+            })
+        };
+        match (input, input.strip_prefix(ALL_EXCEPT)) {
+            ("none", _) => Ok(Self::NONE),
+            ("all", _) => Ok(Self::ALL),
+            (_, Some(names)) => Ok(Self(Self::ALL.0 & !rules(names)?)),
+            (names, None) => Ok(Self(rules(names)?)),
         }
-        input.split('+').try_fold(Self::default(), |off, input| {
-            let (_, rule) = Rule::NAMES.iter().find(|(name, _)| *name == input).ok_or(UnknownRule)?;
-            Ok(off.with(*rule))
-        })
     }
 }
 
-/// As `alone+credits`, or `none`.
+/// As `alone+credits`, `none`, `all` or `all-except:alone+credits`.
 impl fmt::Display for RulesOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = "";
+        match *self {
+            Self::NONE => return f.write_str("none"),
+            Self::ALL => return f.write_str("all"),
+            _ => {}
+        }
+        let are_most_off = 2 * self.0.count_ones() as usize > Rule::NAMES.len();
+        let mut separator = if are_most_off { ALL_EXCEPT } else { "" };
         for (name, rule) in Rule::NAMES {
-            if !self.hold(*rule) {
+            if self.hold(*rule) == are_most_off {
                 write!(f, "{separator}{name}")?;
                 separator = "+";
             }
         }
-        if separator.is_empty() { f.write_str("none") } else { Ok(()) }
+        Ok(())
     }
 }
 
@@ -138,12 +152,15 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        let all = Rule::NAMES.iter().fold(RulesOff::default(), |off, (_, rule)| off.with(*rule));
-        for off in [RulesOff::default(), RulesOff::default().with(Rule::RateTest), all] {
-            assert_eq!(off.to_string().parse(), Ok(off));
+        for text in ["none", "all", "rate-test", "alone+credits", "all-except:alone+credits"] {
+            assert_eq!(text.parse::<RulesOff>().expect("rules").to_string(), text);
         }
-        assert!(!all.hold(Rule::Alone) && RulesOff::default().hold(Rule::Alone));
-        assert_eq!("rate-test+luck".parse::<RulesOff>(), Err(UnknownRule));
-        assert_eq!("".parse::<RulesOff>(), Err(UnknownRule));
+        let all = "all".parse::<RulesOff>().expect("rules");
+        assert!(Rule::NAMES.iter().all(|(_, rule)| !all.hold(*rule) && RulesOff::NONE.hold(*rule)));
+        let except = "all-except:alone".parse::<RulesOff>().expect("rules");
+        assert!(except.hold(Rule::Alone) && !except.hold(Rule::Credits));
+        for wrong in ["", "rate-test+luck", "all-except:", "all-except:luck", "all+alone"] {
+            assert_eq!(wrong.parse::<RulesOff>(), Err(UnknownRule), "{wrong}");
+        }
     }
 }

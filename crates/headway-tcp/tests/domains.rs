@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
-    ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Variant,
+    ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Transmit, Variant,
 };
 use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
@@ -133,10 +133,10 @@ impl Network {
 
     fn transmit(&mut self) {
         let mut buffer = [0; 1500];
-        while let Some(len) = self.hosts[1].poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.hosts[1].poll_transmit(self.now, &mut buffer) {
             self.under_way[0].push_back((self.now + DELAY, buffer[..len].to_vec()));
         }
-        while let Some(len) = self.hosts[0].poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.hosts[0].poll_transmit(self.now, &mut buffer) {
             let pipes: u32 = (0..self.members.len()).map(|member| self.statistics(member).pipe).sum();
             self.excess = self.excess.max(i64::from(pipes) - i64::from(self.window()));
             let segment = Segment::parse(&buffer[..len]).unwrap();
@@ -321,7 +321,7 @@ fn a_listener_opens_connections_in_a_domain() {
     for port in [0, 0] {
         hosts[0].connect(now, (address(0), port).into(), server(), profile.clone()).unwrap();
         for (from, to) in [(0, 1), (1, 0), (0, 1)] {
-            while let Some(len) = hosts[from].poll_transmit(now, &mut buffer) {
+            while let Some(Transmit { len, .. }) = hosts[from].poll_transmit(now, &mut buffer) {
                 hosts[to].receive(now, &Received::parse(&buffer[..len], ChecksumTrust::None));
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{
     ConnectionId, Features, HackMode, HackRules, Host, HostConfig, KeepAlive, ListenerId, LossRecovery,
-    Profile, State, Variant,
+    Profile, State, Transmit, Variant,
 };
 use headway_test_fixture::packet;
 use headway_test_fixture::rng::Rng;
@@ -18,7 +18,7 @@ use headway_test_fixture::two_hosts::START;
 use headway_units::{Duration, Instant};
 use headway_wire::{
     ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Offsets, V2Request, ip::Datagram,
+    V2, V2Offsets, ip::Datagram,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -186,19 +186,14 @@ impl World {
             _ => self.count,
         };
         let offset = |world: &mut Self| (world.named() - world.acked) as u32;
-        let request = match self.rng.below(8) {
-            0..3 => {
-                let mut offsets = V2Offsets::default();
-                for _ in 0..=self.rng.below(4) {
-                    let offset = offset(self);
-                    offsets.push(offset);
-                }
-                V2Request::Segments(offsets)
+        let mut reported = V2Offsets::default();
+        if self.rng.coin() {
+            for _ in 0..=self.rng.below(4) {
+                let offset = offset(self);
+                reported.push(offset);
             }
-            3 => V2Request::Blocks { offset: offset(self), sums: [(); 7].map(|()| self.rng.next() as u16) },
-            _ => V2Request::default(),
-        };
-        V2::ack(self.count, request)
+        }
+        V2::ack(self.count, reported)
     }
 
     fn named(&mut self) -> SeqNumber {
@@ -237,7 +232,11 @@ impl World {
         let (ip, tcp) = packet::headers(self.remote, (OURS, 80).into(), flags);
         let tcp = TcpHeader { seq, ack, window, urgent: u16::from(self.rng.one_in(20)), ..tcp };
         let ip = IpHeader { ecn: Ecn::from_bits(self.rng.below(4)), ..ip };
-        let packet = packet::segment(&ip, &tcp, &options, &vec![7; len]);
+        // In the place of data, an ACK may have a report.
+        let report = if len == 0 && self.rng.one_in(3) { self.rng.below(140) } else { 0 };
+        let mut payload = vec![7; len];
+        payload.extend((0..report).map(|_| self.rng.next() as u8));
+        let packet = packet::segment(&ip, &tcp, &options, &payload);
         let received = match (self.rng.below(8), Received::parse(&packet, ChecksumTrust::Tcp)) {
             (0 | 1, Received::Intact(segment)) => Received::Corrupted(segment),
             (2, _) if self.rng.one_in(4) => Received::Unreadable(Datagram::parse(&packet).ok()),
@@ -250,7 +249,7 @@ impl World {
     fn drain(&mut self) {
         let mut buffer = vec![0; 9000];
         let mut packets = 0;
-        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.host.poll_transmit(self.now, &mut buffer) {
             packets += 1;
             assert!(packets < 60_000, "the host never stops sending");
             let segment = Segment::parse(&buffer[..len]).expect("a segment that can be read");

@@ -24,7 +24,8 @@ fn host() -> (Host, [IpAddr; 2], [IpAddr; 2]) {
 
 fn sent(host: &mut Host, now: headway_units::Instant, room: usize) -> Vec<Vec<u8>> {
     let mut buffer = vec![0; room];
-    std::iter::from_fn(|| host.poll_transmit(now, &mut buffer).map(|len| buffer[..len].to_vec())).collect()
+    std::iter::from_fn(|| host.poll_transmit(now, &mut buffer).map(|sent| buffer[..sent.len].to_vec()))
+        .collect()
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn segment(ends: &Endpoints, flags: TcpFlags, seq: u32, ack: u32, data: &[u8]) -
 
 fn sent(host: &mut Host) -> Vec<Vec<u8>> {
     let mut buffer = vec![0; 1500];
-    std::iter::from_fn(|| host.poll_transmit(AT, &mut buffer).map(|len| buffer[..len].to_vec())).collect()
+    std::iter::from_fn(|| host.poll_transmit(AT, &mut buffer).map(|sent| buffer[..sent.len].to_vec()))
+        .collect()
 }
 
 #[test]

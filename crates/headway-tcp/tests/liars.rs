@@ -11,9 +11,7 @@ use headway_tcp::{ConnectionId, Host, HostConfig, Profile, Variant};
 use headway_test_fixture::packet;
 use headway_test_fixture::two_hosts::{START, drain, hand_in};
 use headway_units::{Duration, Instant};
-use headway_wire::{
-    Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, V2Request,
-};
+use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets};
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const THEIRS: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
@@ -388,7 +386,7 @@ impl World {
             named.iter().for_each(|&offset| {
                 offsets.push(offset);
             });
-            options.v2 = Some(V2::ack(self.count, V2Request::Segments(offsets)));
+            options.v2 = Some(V2::ack(self.count, offsets));
         } else if self.xhack {
             named.iter().for_each(|&offset| {
                 options.xhack_ack.push(self.nxt + offset);

@@ -10,10 +10,12 @@ mod hostile;
 mod icmp;
 mod interception;
 mod layers;
+mod learnt;
 mod liars;
 mod moved_peer;
 mod only_peer;
 mod partial;
+mod recovery_phases;
 mod repair;
 #[path = "two_hosts.rs"]
 mod two_hosts;

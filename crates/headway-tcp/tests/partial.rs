@@ -9,9 +9,8 @@ use headway_test_fixture::{
     two_hosts::{CLIENT, SERVER, TwoHosts},
 };
 use headway_units::Duration;
-use headway_wire::blocks::block_sums;
 use headway_wire::{
-    Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Request,
+    Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, blocks,
 };
 use proptest::prelude::*;
 
@@ -38,12 +37,13 @@ fn connected_with(partial: [bool; 2], tagged: bool) -> TwoHosts {
     pair
 }
 
-fn blocks(packet: &[u8]) -> Option<(u32, [u16; 7])> {
-    let v2 = Segment::parse(packet).unwrap().options.v2?;
-    match v2.as_ack()?.request {
-        V2Request::Blocks { offset, sums } => Some((offset, sums)),
-        V2Request::Segments(_) => None,
-    }
+fn has_report(packet: &[u8]) -> bool {
+    !Segment::parse(packet).unwrap().report.is_empty()
+}
+
+/// The sums of the blocks of a payload that arrived like this.
+fn report_of(payload: &[u8]) -> Vec<u8> {
+    blocks::sums((payload, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect()
 }
 
 fn wait(pair: &mut TwoHosts) {
@@ -61,17 +61,16 @@ fn only_the_blocks_that_were_hit_come_again() {
     pair.write(CLIENT, 3 * SEGMENT);
     let mut flight = pair.sent(CLIENT);
     pair.advance(Duration::from_millis(20));
-    // Blocks 2, 3 and 6 of the second segment.
+    // Blocks 14, 21 and 44 of the second segment.
     [450, 700, 1430].iter().for_each(|&byte| damage(&mut flight[1], byte));
     pair.deliver(SERVER, &flight);
     let answers = pair.sent(SERVER);
-    let asked: Vec<_> = answers.iter().filter_map(|packet| blocks(packet)).collect();
-    assert_eq!(asked.len(), 1);
+    assert_eq!(answers.iter().filter(|packet| has_report(packet)).count(), 1);
     pair.advance(Duration::from_millis(20));
     pair.deliver(CLIENT, &answers);
     let retransmitted = pair.sent(CLIENT);
     let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
-    assert_eq!(lengths, [412, 200]);
+    assert_eq!(lengths, [32, 32, 28]);
     for packet in &retransmitted {
         assert_eq!(pair.readable(SERVER), SEGMENT);
         pair.deliver(SERVER, &[packet]);
@@ -80,8 +79,49 @@ fn only_the_blocks_that_were_hit_come_again() {
     assert_eq!(pair.statistics(SERVER).completed, 1);
     wait(&mut pair);
     let sender = pair.statistics(CLIENT);
-    assert_eq!((sender.cut, sender.bytes_spared), (1, 824));
+    assert_eq!((sender.cut, sender.bytes_spared), (1, 1344));
     assert_eq!((sender.unacknowledged, sender.pipe, sender.timeouts), (0, 0, 0));
+}
+
+/// Each sum of a report counts for itself: one that was damaged has its block retransmitted too, and the others are spared. The
+/// carrier says of it that it is intact, or, where it has tags, that it is not.
+#[test]
+fn a_damaged_report_is_of_use() {
+    for tagged in [false, true] {
+        let mut pair = connected([true; 2]);
+        pair.write(CLIENT, 3 * SEGMENT);
+        let mut flight = pair.sent(CLIENT);
+        pair.advance(Duration::from_millis(20));
+        damage(&mut flight[1], 450);
+        pair.deliver(SERVER, &flight);
+        let mut answers = pair.sent(SERVER);
+        let special = answers.iter_mut().find(|packet| has_report(packet)).unwrap();
+        let start = special.len() - Segment::parse(special).unwrap().report.len();
+        // Of block 30, two bytes each.
+        special[start + 60] ^= 1;
+        pair.advance(Duration::from_millis(20));
+        if tagged {
+            let now = pair.now;
+            for packet in &answers {
+                let segment = Segment::parse(packet).unwrap();
+                let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(Vec::new()));
+                match segment.report {
+                    [] => pair.hosts[CLIENT].receive(now, &Received::Intact(segment)),
+                    _ => pair.hosts[CLIENT].receive_tagged(now, &segment, &tag),
+                }
+            }
+        } else {
+            pair.deliver(CLIENT, &answers);
+        }
+        let retransmitted = pair.sent(CLIENT);
+        assert_eq!(
+            retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(),
+            [32, 32],
+            "{tagged}"
+        );
+        pair.deliver(SERVER, &retransmitted);
+        assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
+    }
 }
 
 #[test]
@@ -98,9 +138,9 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
         pair.deliver(CLIENT, &answers);
         let mut retransmitted = pair.sent(CLIENT);
         let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
-        assert_eq!(lengths, [206], "round {round}");
+        assert_eq!(lengths, [32], "round {round}");
         if round < 3 {
-            damage(&mut retransmitted[0], 100 + round);
+            damage(&mut retransmitted[0], 10 + round);
         }
         pair.advance(Duration::from_millis(20));
         pair.deliver(SERVER, &[&retransmitted[0]]);
@@ -139,7 +179,7 @@ fn both_ends_must_want_it() {
         damage(&mut flight[1], 0);
         pair.deliver(SERVER, &flight);
         let answers = pair.sent(SERVER);
-        assert!(answers.iter().all(|packet| blocks(packet).is_none()));
+        assert!(!answers.iter().any(|packet| has_report(packet)));
         pair.advance(Duration::from_millis(20));
         pair.deliver(CLIENT, &answers);
         wait(&mut pair);
@@ -185,7 +225,7 @@ fn damage_tagged(pair: &mut TwoHosts, payload: impl FnOnce(&[u8]) -> Option<Vec<
 fn where_payloads_have_tags_the_tag_decides() {
     let mut pair = connected_with([true; 2], true);
     let retransmitted = damage_tagged(&mut pair, |sent| Some(sent.to_vec()));
-    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [206]);
+    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [32]);
     pair.deliver(SERVER, &retransmitted);
     assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1));
     wait(&mut pair);
@@ -226,20 +266,30 @@ fn where_payloads_have_tags_nothing_is_kept_without() {
     assert_eq!(pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [SEGMENT]);
 }
 
-/// A receiver that says what it likes. `from` is a packet that it answers.
-fn lie(from: &Segment<'_>, ack: SeqNumber, request: V2Request, sack: &[(SeqNumber, SeqNumber)]) -> Vec<u8> {
+/// A receiver that says what it likes of the segment at this offset from `ack`, or of none. `from` is a packet that it answers.
+fn lie(
+    from: &Segment<'_>,
+    ack: SeqNumber,
+    report: Option<(u32, &[u8])>,
+    sack: &[(SeqNumber, SeqNumber)],
+) -> Vec<u8> {
+    let (mut reported, mut sums) = (V2Offsets::default(), &[][..]);
+    if let Some((offset, report)) = report {
+        reported.push(offset);
+        sums = report;
+    }
     let header = packet::tcp(from.tcp.dst_port, from.tcp.src_port, TcpFlags::ACK);
     let tcp = TcpHeader { seq: from.tcp.ack, ack, window: 8000, ..header };
     let stamps = from.options.timestamps.unwrap();
     let mut options = TcpOptions {
         timestamps: Some(Timestamps { tsval: stamps.tsecr.wrapping_add(50), tsecr: stamps.tsval }),
-        v2: Some(V2::ack(0, request)),
+        v2: Some(V2::ack(0, reported)),
         ..TcpOptions::default()
     };
     sack.iter().for_each(|&block| {
         options.sack.push(block);
     });
-    packet::segment(&packet::ip(from.ip.dst, from.ip.src), &tcp, &options, &[])
+    packet::segment(&packet::ip(from.ip.dst, from.ip.src), &tcp, &options, sums)
 }
 
 /// A peer that says it holds what it does not have gets it: no later than one round trip after it
@@ -252,28 +302,33 @@ fn what_was_never_held_is_sent() {
     pair.advance(Duration::from_millis(20));
     let second = Segment::parse(&flight[1]).unwrap();
     let una = second.tcp.seq;
-    let sums = block_sums((second.payload, &[]));
-    pair.deliver(CLIENT, &[lie(&second, una, V2Request::Blocks { offset: 0, sums }, &[])]);
+    pair.deliver(CLIENT, &[lie(&second, una, Some((0, &report_of(second.payload))), &[])]);
     let retransmitted = pair.sent(CLIENT);
     let mut probe = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
     let probe = probe.find(|segment| segment.payload.len() == 1).unwrap();
     pair.advance(Duration::from_millis(20));
     let got = (second.tcp.seq, second.tcp.seq + 1);
-    pair.deliver(CLIENT, &[lie(&probe, una, V2Request::default(), &[got])]);
+    pair.deliver(CLIENT, &[lie(&probe, una, None, &[got])]);
     let retransmitted = pair.sent(CLIENT);
     let mut whole = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
     let rest = whole.find(|segment| segment.tcp.seq == second.tcp.seq + 1).unwrap();
     assert_eq!(rest.payload.len(), SEGMENT - 1);
-    // It is not cut again, whatever is asked.
+    // It may say so again, of what is left: it gets that no later.
     pair.advance(Duration::from_millis(20));
-    let sums = block_sums((rest.payload, &[]));
     let offset = (rest.tcp.seq - una) as u32;
-    pair.deliver(CLIENT, &[lie(&rest, una, V2Request::Blocks { offset, sums }, &[])]);
-    assert_eq!(pair.statistics(CLIENT).cut, 1);
+    pair.deliver(CLIENT, &[lie(&rest, una, Some((offset, &report_of(rest.payload))), &[])]);
+    let retransmitted = pair.sent(CLIENT);
+    let probe = Segment::parse(&retransmitted[0]).unwrap();
+    assert_eq!(probe.payload.len(), 1);
+    pair.advance(Duration::from_millis(20));
+    let got = (second.tcp.seq, probe.tcp.seq + 1);
+    pair.deliver(CLIENT, &[lie(&probe, una, None, &[got])]);
+    let retransmitted = pair.sent(CLIENT);
+    assert_eq!(Segment::parse(&retransmitted[0]).unwrap().payload.len(), SEGMENT - 2);
     assert_eq!(pair.statistics(CLIENT).bytes_spared, 0);
 }
 
-/// A flood of requests: each copy of a segment is asked for once, and a segment is cut once.
+/// A flood of requests: each copy of a segment is asked for once, and its parts become shorter.
 #[test]
 fn requests_without_end_cost_no_more_than_damage_would() {
     let mut pair = connected([true; 2]);
@@ -287,10 +342,10 @@ fn requests_without_end_cost_no_more_than_damage_would() {
             pair.advance(Duration::from_millis(1));
         }
         let segment = Segment::parse(&flight[round as usize % flight.len()]).unwrap();
-        let mut sums = block_sums((segment.payload, &[]));
-        sums[round as usize % 7] ^= (round % 3) as u16;
+        let mut report = report_of(segment.payload);
+        report[round as usize % 60] ^= (round % 3) as u8;
         let offset = (segment.tcp.seq - una) as u32 + round % 2 * 300;
-        pair.deliver(CLIENT, &[lie(&segment, una, V2Request::Blocks { offset, sums }, &[])]);
+        pair.deliver(CLIENT, &[lie(&segment, una, Some((offset, &report)), &[])]);
         retransmitted += pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).sum::<usize>();
     }
     let after = pair.statistics(CLIENT);

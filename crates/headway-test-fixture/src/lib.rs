@@ -10,11 +10,13 @@
 //! | [`rng`], [`seeds`] | random numbers, and how a failure is replayed |
 //! | [`corpus`] | the fuzz corpus, and stored files that a test compares with |
 //! | [`namespace`], [`relay`], [`translator`], [`silent`], [`process`] | network namespaces, a UDP relay, an address translator, a destination that does not answer, free addresses, what a test says when it is skipped |
+//! | [`log`] | what is logged |
 //! | [`program`], [`experiment`] | a program run as its users do, an experiment file |
 
 pub mod corpus;
 pub mod experiment;
 pub mod live_page;
+pub mod log;
 pub mod namespace;
 pub mod packet;
 pub mod pattern;

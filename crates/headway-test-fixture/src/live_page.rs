@@ -44,7 +44,7 @@ impl LivePage {
                 let said = before.join("\n");
                 child.wait().expect("its end");
                 assert!(said.contains("npm"), "no page: {said}");
-                say_skipped(&said);
+                say_skipped("npm", &said);
                 return None;
             };
             if let Some(url) = line.strip_prefix("headway: watch at http://") {

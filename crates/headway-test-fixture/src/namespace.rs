@@ -25,13 +25,13 @@ impl Namespace {
             Err(error) => Some(error.to_string()),
         };
         if let Some(complaint) = complaint {
-            say_skipped(&format!("network namespaces need root: {complaint}"));
+            say_skipped("root", &format!("network namespaces: {complaint}"));
             return None;
         }
         let namespace = Self { name };
         namespace.ip(&["link", "set", "lo", "up"]);
         if !std::fs::exists("/dev/net/tun").unwrap_or(false) {
-            say_skipped("this machine has no /dev/net/tun");
+            say_skipped("tun", "");
             return None;
         }
         Some(namespace)

@@ -7,10 +7,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Says that a test is skipped, past the test harness, which does not show what a test that passes prints.
-pub fn say_skipped(why: &str) {
+/// Says that a test is skipped, since the machine lacks `need`: past the test harness, which does not show what a test that
+/// passes prints. `why` is what the machine said, if anything.
+///
+/// # Panics
+///
+/// `HEADWAY_STRICT` is set, and `HEADWAY_LACKS` does not list the need: then a skip is a failure.
+pub fn say_skipped(need: &str, why: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
-    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {}", why.trim());
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let is_known = variable("HEADWAY_LACKS").split_whitespace().any(|lacking| lacking == need);
+    let text = format!("{test} needs {need}: {}", why.trim()).trim_end_matches([':', ' ']).to_owned();
+    assert!(is_known || variable("HEADWAY_STRICT").is_empty(), "skipped, but HEADWAY_STRICT is set: {text}");
+    let _ = writeln!(std::io::stderr(), "SKIPPED {text}");
 }
 
 /// Whether there is such a program: one that says its version when it is asked for it. Says that the test is skipped
@@ -19,7 +28,7 @@ pub fn is_installed(program: &str, version: &str) -> bool {
     let there =
         Command::new(program).arg(version).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !there {
-        say_skipped(&format!("there is no {program}"));
+        say_skipped(program, "");
     }
     there
 }

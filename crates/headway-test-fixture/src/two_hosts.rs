@@ -7,7 +7,9 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, Notification, Observer, Profile, Statistics};
+use headway_tcp::{
+    ConnectionId, Host, HostConfig, ListenerId, Notification, Observer, Profile, Statistics, Transmit,
+};
 use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received, Segment, layout};
 
@@ -41,7 +43,7 @@ pub fn endpoint(host: usize) -> SocketAddr {
 pub fn drain<O: Observer>(host: &mut Host<O>, now: Instant) -> Vec<Vec<u8>> {
     let mut buffer = vec![0; 9000];
     let mut packets = Vec::new();
-    while let Some(len) = host.poll_transmit(now, &mut buffer) {
+    while let Some(Transmit { len, .. }) = host.poll_transmit(now, &mut buffer) {
         packets.push(buffer[..len].to_vec());
         assert!(packets.len() < MAX_BURST, "the host never stops sending");
     }

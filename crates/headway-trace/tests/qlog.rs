@@ -11,6 +11,7 @@ use headway_tcp::{
     DamageOutcome, DropReason, Event, Observer, Profile, RecoveryPhase, RetransmitReason, State, Timer,
     Variant,
 };
+use headway_test_fixture::process::say_skipped;
 use headway_test_fixture::two_hosts::{CLIENT, Fate, TwoHosts, connection_ids};
 use headway_trace::{HEADWAY_SCHEMA, Qlog, QlogClock, QlogHeader, TraceError, VantagePoint};
 use headway_units::{Duration, Instant, Rate};
@@ -204,7 +205,7 @@ fn reader() -> Result<PathBuf, String> {
 fn the_reader_of_quiche_finds_the_same() {
     let reader = match reader() {
         Ok(reader) => reader,
-        Err(why) => return eprintln!("SKIPPED: reference/qlog cannot be built here: {why}"),
+        Err(why) => return say_skipped("qlog-reader", &why),
     };
     let file = transfer(Variant::Headway);
     let directory = tempfile::tempdir().unwrap();

@@ -63,8 +63,7 @@ fn tshark(capture: &Path, how: &[&str]) -> Vec<u8> {
 #[test]
 fn tshark_reads_times_directions_comments_and_bytes() {
     if Command::new("tshark").arg("--version").output().is_err() {
-        say_skipped("tshark is not installed");
-        return;
+        return say_skipped("tshark", "");
     }
     let expected = transfer();
     let mut capture = Capture::new(Vec::new(), &["client", "server"]).unwrap();

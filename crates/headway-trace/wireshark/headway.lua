@@ -238,7 +238,7 @@ local function add_verdict(tree, field, range, value, expected, format)
 end
 
 local function add_syn_v2(tree, header, option, source, destination)
-    tree:add(fields.v2_partial, option(5, 1), option(5, 1):uint() % 2 == 1)
+    tree:add(fields.v2_partial, option(5, 1), math.floor(option(5, 1):uint() / 4) % 2 == 1)
     local check = option(6, 2)
     tree:add(fields.v2_path, check)
     if source and destination then
@@ -274,9 +274,8 @@ local function add_header_crc(tree, header, option, at, source, destination, dat
 end
 
 -- The option of a segment without data, after the header CRC.
-local function add_ack_v2(tree, option, len, info)
-    local has_blocks = len == 28
-    local names = has_blocks and 1 or (len - 10) / 4
+local function add_ack_v2(tree, option, len, data, info)
+    local names = (len - 10) / 4
     tree:add(fields.v2_damaged, option(len - 2, 2))
     tree:add(fields.v2_count, option(1, 1), names)
     local ack = last(tcp_ack())
@@ -290,18 +289,18 @@ local function add_ack_v2(tree, option, len, info)
             listed[#listed + 1] = string.format("%u", seq)
         end
     end
-    if has_blocks then
-        for at = 12, 24, 2 do
-            tree:add(fields.v2_block, option(at, 2))
+    if data then
+        for at = 0, data:len() - 2, 2 do
+            tree:add(fields.v2_block, data(at, 2))
         end
     end
     if names > 0 then
-        info:append(" [HACK " .. table.concat(listed, ", ") .. (has_blocks and " in blocks]" or "]"))
+        info:append(" [HACK " .. table.concat(listed, ", ") .. (data and " in blocks]" or "]"))
     end
 end
 
 local function is_form(option, len)
-    return (len == 8 and option(4, 1):uint() == VERSION) or len == 12 or len == 28 or (len >= 10 and len % 4 == 2)
+    return (len == 8 and option(4, 1):uint() == VERSION) or len == 12 or (len >= 10 and len % 4 == 2)
 end
 
 local function add_v2(tree, header, option, at, len, data, info)
@@ -316,7 +315,7 @@ local function add_v2(tree, header, option, at, len, data, info)
         data_len = data_len and data_len.value or 0
         add_header_crc(tree, header, option, at, source, destination, data_len)
         if len ~= 12 then
-            add_ack_v2(tree, option, len, info)
+            add_ack_v2(tree, option, len, data, info)
         else
             local crc = option(8, 4)
             tree:add(fields.v2_payload, crc)

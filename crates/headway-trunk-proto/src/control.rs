@@ -20,9 +20,9 @@ pub(crate) enum Control {
     ProbeSeen,
     /// The sender ends: all connections to it are over.
     Close,
-    /// It comes in a datagram of so many bytes. The receiver reports it: the path carries such datagrams (RFC 8899).
+    /// It comes in a datagram of this length. The receiver reports it: the path carries such datagrams (RFC 8899).
     MtuProbe(u16),
-    /// A [`Control::MtuProbe`] of so many bytes has arrived.
+    /// A [`Control::MtuProbe`] of this length has arrived.
     MtuSeen(u16),
     /// "Are you at the address that this was sent to?" (RFC 9000, 8.2.1)
     PathChallenge(Token),

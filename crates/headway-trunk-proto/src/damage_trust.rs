@@ -8,7 +8,7 @@
 //!
 //! * Numbers are remembered exactly, in a window that authenticated numbers alone move. Nothing displaces anything.
 //! * A number that arrives intact disproves its damage, whatever the damaged packet looked like.
-//! * Damage is confirmed only when so many packets behind it have arrived intact that it would have too. What has a number
+//! * Damage is confirmed only when enough packets behind it have arrived intact that it would have too. What has a number
 //!   that is still to come confirms nothing, however much there is of it.
 
 /// How many numbers are remembered: those of the window, each in a place of its own.
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A path on which damaged copies are so many packets ahead of what is intact.
+    /// By how many packets damaged copies are ahead of what is intact, on the path of these tests.
     const LEAD: u64 = 85;
 
     fn arrives(trust: &mut DamageTrust, number: u64) {

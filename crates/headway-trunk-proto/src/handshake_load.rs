@@ -22,7 +22,7 @@ pub(crate) struct HandshakeLoad {
 }
 
 impl HandshakeLoad {
-    /// One has arrived. Says whether there are so many that it needs a cookie.
+    /// One has arrived. Says whether it needs a cookie, because there are too many.
     pub(crate) fn needs_cookie(&mut self, now: Instant) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
         if self.second != second {

@@ -14,7 +14,7 @@ use crate::control::{CHALLENGE_LEN, Token};
 const MOST: usize = 4;
 /// Challenges to an address follow each other after a round trip, but not sooner or later than this.
 const EVERY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(300));
-/// The peer is given so many of these times to answer where it was.
+/// The number of these times that the peer is given to answer where it was.
 const CHANCES: u32 = 4;
 /// An address has failed if there is no answer after this time (RFC 9000, 8.2.4).
 const FAILED_AFTER: Duration = Duration::from_secs(3);
@@ -22,7 +22,7 @@ const FAILED_AFTER: Duration = Duration::from_secs(3);
 /// handshake.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(20);
 
-/// RFC 9000, 8.1: how many bytes may be sent to an address that has not answered, if so many came from there.
+/// RFC 9000, 8.1: how many bytes may be sent to an address that has not answered, if `received` bytes came from there.
 pub(crate) fn budget(received: usize) -> usize {
     3 * received
 }
@@ -102,7 +102,7 @@ impl Paths {
         *self = Self::new(Some(endpoint));
     }
 
-    /// An authentic datagram of so many bytes came from there.
+    /// An authentic datagram of `bytes` came from there.
     pub(crate) fn on_received(&mut self, from: SocketAddr, bytes: usize) {
         if let Some(candidate) = self.candidate(from) {
             candidate.budget += budget(bytes);
@@ -119,7 +119,7 @@ impl Paths {
         }
     }
 
-    /// The newest packet, of so many bytes, came from there. Returns how many may be sent there, if the peer is to be asked whether it
+    /// The newest packet, of `bytes`, came from there. Returns how many may be sent there, if the peer is to be asked whether it
     /// is: two packets in a row must say so, as without a UDP checksum the port of one may be damaged.
     pub(crate) fn on_newest(&mut self, from: SocketAddr, bytes: usize) -> Option<usize> {
         if self.endpoint == Some(from) {
@@ -132,7 +132,7 @@ impl Paths {
         before.map(|_| budget)
     }
 
-    /// Begins to ask whether the peer is at `at`, where so many bytes may be sent, unless it is asked or was lately. `tokens` cannot be
+    /// Begins to ask whether the peer is at `at`, where `budget` bytes may be sent, unless it is asked or was lately. `tokens` cannot be
     /// predicted; `rtt`: the round-trip time to where it was.
     pub(crate) fn ask(
         &mut self,

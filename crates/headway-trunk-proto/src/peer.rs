@@ -198,7 +198,7 @@ impl Peer {
     }
 
     /// What was answered to an initiation, if its session waits to be used: a copy of it makes no other session. This one came from
-    /// an address to which so many bytes may be sent after the answer.
+    /// an address to which `budget` bytes may be sent after the answer.
     pub(crate) fn response_to(
         &mut self,
         theirs: u32,
@@ -215,7 +215,7 @@ impl Peer {
         Some(&offered.response)
     }
 
-    /// A session that the peer began with the index `theirs`, and the answer, to an address to which so many bytes may be sent after
+    /// A session that the peer began with the index `theirs`, and the answer, to an address, with the bytes that may be sent there after
     /// it. It is used once the peer has used it.
     pub(crate) fn offer(
         &mut self,

@@ -352,11 +352,7 @@ impl Opener {
         // The TCP header is moved to its payload, and an IP header is put before it.
         let ip = inner.header();
         let tcp = if is_compact {
-            let Some(mut full) = expand(&text[..header]) else { return Opened::Nothing };
-            // Of an unreadable packet the header CRC stays what arrived: it is what repair goes by.
-            if verdict != Verdict::Unreadable {
-                full.set_crcs(&ip, body, verdict == Verdict::Intact);
-            }
+            let Some(full) = expand(&text[..header]) else { return Opened::Nothing };
             // It ends where the tags did, which have been read.
             let tcp = start + payload - full.bytes().len();
             room[tcp..start + payload].copy_from_slice(full.bytes());

@@ -54,7 +54,7 @@ proptest! {
                 EnqueueResult::Queued
             ));
         }
-        // A stream that takes so many bytes, then nothing, then as many again.
+        // A stream that takes N bytes, then nothing, then N again.
         let mut stream = Vec::new();
         while !writer.is_empty() {
             let mut left = room;

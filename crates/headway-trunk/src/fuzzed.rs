@@ -6,9 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use headway_units::Instant;
 
-use crate::ip_packet;
-use crate::quic::QuicFlows;
-use crate::request::{Destination, Outcome, Request};
+use crate::packets::{ip_packet, quic::QuicFlows};
+use crate::stream::request::{Destination, Outcome, Request};
 
 /// What is read can be written, and is read as the same again; what is refused is so with a message of one line.
 pub(crate) fn check_requests(bytes: &[u8]) {

@@ -11,19 +11,15 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 
-use crate::budget::Budget;
-use crate::config::{Peer, Settings};
-use crate::entries::Entries;
-use crate::link::{Link, PORT};
-use crate::networks::Networks;
-use crate::no_session;
+use crate::config::{Networks, Peer, Settings, fixed_keys};
+use crate::entry::{
+    Entries, Tun,
+    redirection::{self, Redirection},
+    tun,
+};
 use crate::packets::{self, Delivery, PacketQueue};
-use crate::places::Places;
-use crate::redirection::{self, Redirection};
-use crate::reload::fixed_keys;
-use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
-use crate::stream_profile::stream_profile;
-use crate::tun::{self, Tun};
+use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status, no_session};
+use crate::stream::{Budget, PORT, PeerLink, Places, stream_profile};
 use crate::{Config, Reloaded, TrunkError, exit};
 
 /// Connections of a peer that wait to be accepted.
@@ -47,7 +43,7 @@ pub struct Gateway {
     /// The TCP of the hosts that are routed into the TUN.
     hosts: Option<Stack>,
     monitor: TunnelMonitor,
-    links: Vec<Arc<Link>>,
+    links: Vec<Arc<PeerLink>>,
     mtu: u16,
     since: Instant,
     entries: Mutex<Entries>,
@@ -123,7 +119,7 @@ impl Gateway {
             let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
-            let link = Link::new(
+            let link = PeerLink::new(
                 peer,
                 (gateway.stack.clone(), gateway.budget.clone()),
                 places,
@@ -269,7 +265,7 @@ impl Gateway {
     /// What it does.
     pub fn status(&self) -> Status {
         let (counters, now) = (self.monitor.counters(), self.stack.now());
-        let peer = |(link, peer): (&Arc<Link>, headway_trunk_proto::PeerStatus)| PeerStatus {
+        let peer = |(link, peer): (&Arc<PeerLink>, headway_trunk_proto::PeerStatus)| PeerStatus {
             name: link.name.clone(),
             endpoint: peer.endpoint,
             connected: peer.session_since.is_some(),
@@ -314,7 +310,7 @@ impl Gateway {
     }
 
     /// Packets of a peer that cross as they are.
-    fn packets_of(&self, link: &Arc<Link>) -> Option<PacketStatus> {
+    fn packets_of(&self, link: &Arc<PeerLink>) -> Option<PacketStatus> {
         let peer = self.links.iter().position(|other| Arc::ptr_eq(other, link))?;
         let queues = self.queues.get(peer)?;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -377,7 +373,7 @@ fn epoch() -> u64 {
 }
 
 /// Logs what happens to the tunnels.
-async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
+async fn report_events(links: &[Arc<PeerLink>], monitor: &TunnelMonitor) {
     let mut ticks = interval(EVENTS_EVERY);
     loop {
         ticks.tick().await;
@@ -387,7 +383,7 @@ async fn report_events(links: &[Arc<Link>], monitor: &TunnelMonitor) {
     }
 }
 
-fn report(links: &[Arc<Link>], event: Event) {
+fn report(links: &[Arc<PeerLink>], event: Event) {
     let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
     match event {
         Event::Connected(peer) => {
@@ -421,11 +417,11 @@ fn report(links: &[Arc<Link>], event: Event) {
 
 #[cfg(test)]
 mod tests {
+    use headway_test_fixture::log::Log;
     use headway_trunk_proto::PeerId;
 
     use super::*;
-    use crate::linked::Linked;
-    use crate::log::Log;
+    use crate::stream::linked::Linked;
 
     #[test]
     fn what_happens_to_a_tunnel_is_logged_with_the_peer() {

@@ -9,55 +9,25 @@
 //! [`Config`] is read from a TOML file, [`Gateway`] runs it.
 #![forbid(unsafe_code)]
 
-mod budget;
 mod config;
-mod entries;
 mod entry;
 mod error;
 mod exit;
 #[cfg(test)]
 mod fuzzed;
 mod gateway;
-mod half_open;
-mod happy_eyeballs;
-mod ip_packet;
-mod link;
-#[cfg(test)]
-mod linked;
-mod listeners;
-#[cfg(test)]
-#[path = "../tests/gateway/log.rs"]
-mod log;
-mod metrics;
-mod networks;
-mod no_session;
 mod packets;
-mod places;
-mod policy;
-mod private_file;
-mod proxy_header;
-mod quic;
-mod recent;
-mod redirection;
-mod relay;
-mod reload;
-mod repeated;
-mod request;
-mod route;
-mod socket_address;
 mod status;
-mod status_socket;
-mod stream_profile;
-mod streams;
-mod tun;
+mod stream;
 
 pub use config::{
-    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, SocksConfig, TransparentConfig, schema,
+    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, Reloaded, SocksConfig, TransparentConfig,
+    schema,
 };
+pub use entry::redirection::rules;
 pub use error::TrunkError;
 pub use gateway::Gateway;
-pub use metrics::{METRICS_CONTENT_TYPE, metrics};
-pub use redirection::rules;
-pub use reload::Reloaded;
-pub use status::{ArrivedStatus, LossStatus, PathStatus, PeerStatus, RecentStatus, Status, StreamStatus};
-pub use status_socket::{StatusSocket, status_socket};
+pub use status::{
+    ArrivedStatus, LossStatus, METRICS_CONTENT_TYPE, PathStatus, PeerStatus, RecentStatus, Status,
+    StatusSocket, StreamStatus, metrics, status_socket,
+};

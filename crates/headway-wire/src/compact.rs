@@ -141,7 +141,7 @@ fn restored_flags(kept: u8) -> u8 {
 }
 
 /// Gives a segment its compact form, and returns by how many bytes it is shorter: `segment`, which begins with the TCP
-/// header, then begins so many bytes later. `None` if it has no such form, and stays as it is: unless it has ACK, no flags
+/// header, then begins that number of bytes later. `None` if it has no such form, and stays as it is: unless it has ACK, no flags
 /// but CWR, ECE, PSH and FIN beside that, timestamps, HACK v2 with a CRC, and no other options than one SACK block beside
 /// data, or any beside none.
 pub fn compact(segment: &mut [u8]) -> Option<usize> {
@@ -176,7 +176,7 @@ pub fn compact(segment: &mut [u8]) -> Option<usize> {
 }
 
 /// Restores the header of a segment that arrived at `at` in `room`, if it has the compact form, and returns by how many
-/// bytes it is longer: it begins so many bytes before `at`, which must leave room for [`MOST_LEFT_OUT`]. 0 for a segment
+/// bytes it is longer: it begins that number of bytes before `at`, which must leave room for [`MOST_LEFT_OUT`]. 0 for a segment
 /// that has not, or of which nothing says so; it stays as it is. The CRC of the header is that between the addresses of `ip`.
 ///
 /// Nothing is judged here: a header whose CRC does not hold is restored too.

@@ -87,8 +87,7 @@ pub use integrity::{Integrity, judge};
 pub use ip::{Dscp, Ecn, IpHeader, UnknownDscp};
 pub use list::List;
 pub use options::{
-    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets, V2Request,
-    V2Syn,
+    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets, V2Syn,
 };
 pub use received::{ChecksumTrust, Received};
 pub use segment::{HeaderLayout, Segment, emit, layout};

@@ -21,6 +21,9 @@ pub struct Segment<'a> {
     pub options: TcpOptions,
     /// The data.
     pub payload: &'a [u8],
+    /// What follows the header of a segment that has no data by version 2 of TCP HACK: the sums of the blocks of a segment that
+    /// arrived damaged ([`blocks`](crate::blocks)). It takes no sequence space, and nothing but its sums says whether it arrived intact.
+    pub report: &'a [u8],
     /// The length of the IP header, in bytes: where the TCP header starts.
     pub ip_header_len: usize,
     /// The length of IP and TCP header with options, in bytes: where the payload starts.
@@ -67,21 +70,31 @@ impl<'a> Segment<'a> {
             tcp: TcpHeader::parse(parts.fixed),
             options,
             payload: parts.payload,
+            report: &[],
             ip_header_len: frame.header_len,
             header_len: frame.header_len + FIXED_LEN + parts.options.len(),
         };
         // Two paths to the same: on the first one nothing of it is copied.
         match TcpOptions::parse_usual(parts.options) {
-            Some(options) => done(with(options)),
+            Some(options) => done(with(options).with_report()),
             None => {
                 let mut segment = with(TcpOptions::default());
                 if let Err(error) = segment.options.read(parts.options) {
                     return failed(error);
                 }
                 segment.drop_undue_v2(parts.fixed);
-                done(segment)
+                done(segment.with_report())
             }
         }
+    }
+
+    /// What follows a header without data is a report.
+    #[inline]
+    pub(crate) fn with_report(mut self) -> Self {
+        if matches!(self.options.v2, Some(V2::Ack(_))) {
+            self.report = core::mem::take(&mut self.payload);
+        }
+        self
     }
 
     /// Leaves out the option of version 2 if its form is not that of such a segment, or if the path
@@ -177,6 +190,8 @@ pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
 ///
 /// If the options take more than 40 bytes, the packet is longer than IP can say or than `buf`, or
 /// the addresses are of two families. What `buf` holds is unspecified then.
+///
+/// A segment with version 2 and without data may have a report in the place of the payload.
 #[inline]
 pub fn emit(
     buf: &mut [u8],

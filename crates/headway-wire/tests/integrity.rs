@@ -136,7 +136,7 @@ proptest! {
         }
     }
 
-    /// The fixed header but for data offset, flags and checksum: what a flip there cannot do is
+    /// The fixed header except for data offset, flags and checksum: what a flip there cannot do is
     /// change which bytes are summed.
     #[test]
     fn one_flip_in_the_header_makes_it_bad(input in data_with_hack(), bit in 0_usize..160) {

@@ -3,7 +3,7 @@
 use headway_test_fixture::packet;
 use headway_wire::{
     Ecn, Integrity, IpHeader, ParseError, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Request, emit,
+    V2, V2Ack, emit,
     ip::Datagram,
     options::kind,
     repair::{Field, HeaderRepair, at},
@@ -52,7 +52,7 @@ fn assume(packet: &[u8], header_len: usize, crc_at: usize) -> Option<HeaderRepai
 /// for another. This is what a Hamming distance above 4 means.
 #[test]
 fn one_and_two_flips_are_told_apart() {
-    let request = V2Request::segments(SeqNumber(0), (0..4).map(SeqNumber));
+    let request = V2Ack::offsets_from(SeqNumber(0), (0..4).map(SeqNumber));
     let packet = packet(V2::ack(0, request), &[]);
     let repair = HeaderRepair::new(&packet).unwrap();
     assert_eq!((repair.header().len(), repair.syndrome()), (60, 0));

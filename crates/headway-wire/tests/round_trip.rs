@@ -6,8 +6,8 @@ use crate::common;
 
 use common::{Input, any_options, input};
 use headway_wire::{
-    ChecksumTrust, EmitError, HeaderLayout, Integrity, Received, Segment, TcpFlags, TcpOptions, emit, judge,
-    layout, options,
+    ChecksumTrust, EmitError, HeaderLayout, Integrity, Received, Segment, TcpFlags, TcpOptions, V2, emit,
+    judge, layout, options,
 };
 use proptest::prelude::*;
 
@@ -27,7 +27,10 @@ proptest! {
         prop_assert_eq!(segment.ip, ip);
         prop_assert_eq!(segment.tcp, tcp);
         prop_assert_eq!(segment.options, options);
-        prop_assert_eq!(segment.payload, &payload[..]);
+        // Behind the header of an ACK with version 2 is a report.
+        let is_report = matches!(options.v2, Some(V2::Ack(_)));
+        let (data, report) = if is_report { (&[][..], &payload[..]) } else { (&payload[..], &[][..]) };
+        prop_assert_eq!((segment.payload, segment.report), (data, report));
         let Segment { ip_header_len, header_len, .. } = segment;
         prop_assert_eq!(ip_header_len, if ip.src.is_ipv4() { 20 } else { 40 });
         prop_assert_eq!(header_len, ip_header_len + 20 + options.encoded_len());
@@ -81,7 +84,9 @@ proptest! {
     fn sequence_len_counts_syn_and_fin(input in input()) {
         let packet = input.packet();
         let flags = input.tcp.flags.bits();
-        let expected = input.payload.len() as u32 + u32::from(flags & 1) + u32::from(flags >> 1 & 1);
+        let is_report = matches!(input.options.v2, Some(V2::Ack(_))) && !input.tcp.flags.contains(TcpFlags::SYN);
+        let data = if is_report { 0 } else { input.payload.len() as u32 };
+        let expected = data + u32::from(flags & 1) + u32::from(flags >> 1 & 1);
         prop_assert_eq!(Segment::parse(&packet).unwrap().sequence_len(), expected);
     }
 }

@@ -6,7 +6,7 @@ use crate::common;
 use common::{Input, any_v2, input};
 use headway_wire::{
     ChecksumTrust, Integrity, IpHeader, Received, Segment, SeqNumber, Skipped, TcpFlags, TcpHeader,
-    TcpOptions, Timestamps, V2, V2Request, emit, judge,
+    TcpOptions, Timestamps, V2, V2Ack, V2Offsets, emit, judge,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -81,7 +81,7 @@ const ACK: SeqNumber = SeqNumber(4_000_000_009);
 
 #[test]
 fn each_form_is_known_as_itself_alone() {
-    let forms = [V2::syn(true), V2::data(), V2::ack(7, V2Request::default())];
+    let forms = [V2::syn(true), V2::data(), V2::ack(7, V2Offsets::default())];
     let read = |v2: &V2| {
         (
             v2.as_syn().map(|v2| V2::Syn(*v2)),
@@ -98,17 +98,16 @@ fn each_form_is_known_as_itself_alone() {
 /// Each form as it stands on the wire, from the first byte of the TCP header. The CRCs and sums were
 /// computed by another program.
 fn examples() -> [(Input, &'static [u8]); 5] {
-    let mut sack = segment_with(V2::ack(0x1234, V2Request::default()), &[]);
+    let mut sack = segment_with(V2::ack(0x1234, V2Offsets::default()), &[]);
     sack.options.sack.push((ACK + 1448, ACK + 2 * 1448));
     sack.options.sack.push((ACK + 3 * 1448, ACK + 4 * 1448));
-    let sums = [0x1111, 0x2222, 0x3333, 0x4444, 0x5555, 0x6666, 0x7777];
     [
         (
             segment_with(V2::syn(true), &[]),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0x80, 0x02, 0x02,
-                0x00, 0xec, 0x33, 0x00, 0x00, // MSS; version 2, partial recovery, path check
-                0x02, 0x04, 0x05, 0xb4, 0xfd, 0x08, 0x48, 0x57, 0x02, 0x01, 0x05, 0xde,
+                0x00, 0xec, 0x30, 0x00, 0x00, // MSS; version 2, partial recovery, path check
+                0x02, 0x04, 0x05, 0xb4, 0xfd, 0x08, 0x48, 0x57, 0x02, 0x04, 0x05, 0xde,
             ],
         ),
         (
@@ -134,7 +133,7 @@ fn examples() -> [(Input, &'static [u8]); 5] {
             ],
         ),
         (
-            segment_with(V2::ack(7, V2Request::segments(ACK, [ACK + 1448, ACK])), &[]),
+            segment_with(V2::ack(7, V2Ack::offsets_from(ACK, [ACK + 1448, ACK])), &[]),
             &[
                 0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xd0, 0x10, 0x02,
                 0x00, 0xb8, 0x49, 0x00, 0x00, // timestamps
@@ -145,14 +144,14 @@ fn examples() -> [(Input, &'static [u8]); 5] {
             ],
         ),
         (
-            segment_with(V2::ack(0xffff, V2Request::Blocks { offset: 1448, sums }), &[]),
+            segment_with(V2::ack(0xffff, V2Ack::offsets_from(ACK, [ACK + 1448])), &[0x11, 0x11, 0x22, 0x22]),
             &[
-                0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xf0, 0x10, 0x02,
-                0x00, 0x75, 0xbc, 0x00, 0x00, // timestamps
+                0x9c, 0x40, 0x00, 0x50, 0x3b, 0x9a, 0xca, 0x07, 0xee, 0x6b, 0x28, 0x09, 0xc0, 0x18, 0x02,
+                0x00, 0xa4, 0x80, 0x00, 0x00, // timestamps
                 0x01, 0x01, 0x08, 0x0a, 0x07, 0x5b, 0xcd, 0x15, 0x3a, 0xde, 0x68, 0xb1,
-                // identifier, CRC of the header, offset, seven sums, count
-                0xfd, 0x1c, 0x48, 0x57, 0x79, 0xd8, 0x37, 0x66, 0x00, 0x00, 0x05, 0xa8, 0x11, 0x11, 0x22,
-                0x22, 0x33, 0x33, 0x44, 0x44, 0x55, 0x55, 0x66, 0x66, 0x77, 0x77, 0xff, 0xff,
+                // identifier, CRC of the header, offset, count, NOP, NOP; two sums
+                0xfd, 0x0e, 0x48, 0x57, 0xfe, 0xd2, 0x5d, 0x5f, 0x00, 0x00, 0x05, 0xa8, 0xff, 0xff, 0x01,
+                0x01, 0x11, 0x11, 0x22, 0x22,
             ],
         ),
     ]
@@ -188,11 +187,11 @@ fn documented_examples() {
     assert_eq!(shown, examples().map(|(input, _)| input.packet()));
 }
 
-/// Two blocks of SACK, or seven sums, or four names and no SACK: what fits beside timestamps.
+/// Two blocks of SACK, or four names and no SACK: what fits beside timestamps.
 #[test]
 fn what_fits_beside_timestamps() {
     let len = |names: u32, blocks: u32| {
-        let request = V2Request::segments(ACK, (0..names).map(|name| ACK + name));
+        let request = V2Ack::offsets_from(ACK, (0..names).map(|name| ACK + name));
         let mut options = segment_with(V2::ack(0, request), &[]).options;
         for block in 0..blocks {
             options.sack.push((ACK + block, ACK));
@@ -207,13 +206,12 @@ fn what_fits_beside_timestamps() {
 /// No more names than there is room for in the option.
 #[test]
 fn names_are_bounded() {
-    let request = V2Request::segments(ACK, (0..20).map(|name| ACK + name));
-    let V2Request::Segments(offsets) = request else { panic!("{request:?}") };
-    assert_eq!(offsets.as_slice(), [0, 1, 2, 3, 4, 5, 6]);
+    let request = V2Ack::offsets_from(ACK, (0..20).map(|name| ACK + name));
+    assert_eq!(request.as_slice(), [0, 1, 2, 3, 4, 5, 6]);
     // A byte before the acknowledgement number is far behind it.
-    let request = V2Request::segments(ACK, [SeqNumber(ACK.0 - 1)]);
+    let request = V2Ack::offsets_from(ACK, [SeqNumber(ACK.0 - 1)]);
     let ack = V2::ack(0, request);
-    assert_eq!(ack.as_ack().unwrap().offsets(), [u32::MAX]);
+    assert_eq!(ack.as_ack().unwrap().reported.as_slice(), [u32::MAX]);
 }
 
 /// Other experiments, other versions and lengths that no form has.
@@ -235,13 +233,13 @@ fn what_is_not_ours_is_skipped() {
     assert_eq!(TcpOptions::parse(&third), skipped(8), "version 3");
     third[4] = 2;
     assert!(TcpOptions::parse(&third).unwrap().0.v2.is_some());
-    for length in (4..=40).filter(|length| ![8, 10, 12, 14, 18, 22, 26, 28, 30, 34, 38].contains(length)) {
+    for length in (4..=40).filter(|length| ![8, 10, 12, 14, 18, 22, 26, 30, 34, 38].contains(length)) {
         let mut bytes = vec![2; usize::from(length)];
         bytes[..4].copy_from_slice(&[253, length, 0x48, 0x57]);
         assert_eq!(TcpOptions::parse(&bytes), skipped(length), "{length}");
     }
     // Unknown flags of a SYN.
-    let flags = TcpOptions::parse(&[253, 8, 0x48, 0x57, 2, 0xfc, 0, 9]).unwrap().0;
+    let flags = TcpOptions::parse(&[253, 8, 0x48, 0x57, 2, 0xf9, 0, 9]).unwrap().0;
     assert_eq!(flags.v2.unwrap(), V2::Syn(headway_wire::V2Syn { path_check: 9, ..Default::default() }));
 }
 
@@ -256,7 +254,7 @@ fn another_identifier_is_ignored() {
 /// Every single flip, one at a time, with what is judged then.
 #[test]
 fn every_single_bit() {
-    let ack = V2::ack(3, V2Request::segments(ACK, [ACK + 1448]));
+    let ack = V2::ack(3, V2Ack::offsets_from(ACK, [ACK + 1448]));
     for (v2, payload) in [(V2::data(), &[0x5a; 101][..]), (ack, &[])] {
         let mut input = segment_with(v2, payload);
         for v6 in [false, true] {
@@ -472,20 +470,23 @@ proptest! {
     }
 }
 
-/// The form without a CRC for the payload, on a segment that has one: the checksum decides on that.
+/// What follows a header without a CRC for the payload is no data, and its damage is none of the header's.
 #[test]
-fn data_under_the_form_for_none() {
-    let mut packet = segment_with(V2::ack(0, V2Request::default()), b"data all the same").packet();
-    assert_eq!(judge(&packet), Ok(Integrity::Intact));
-    let last = packet.len() - 1;
-    packet[last] ^= 1;
-    assert_eq!(judge(&packet), Ok(Integrity::Corrupted));
+fn a_report_is_no_data() {
+    let mut packet = segment_with(V2::ack(0, V2Offsets::default()), b"sums of blocks").packet();
+    for damage in [0, 1] {
+        let last = packet.len() - 1;
+        packet[last] ^= damage;
+        assert_eq!(judge(&packet), Ok(Integrity::Intact));
+        let segment = Segment::parse(&packet).unwrap();
+        assert_eq!((segment.payload.len(), segment.report.len(), segment.sequence_len()), (0, 14, 0));
+    }
 }
 
 /// Options too long for a header are an error with version 2 too.
 #[test]
 fn too_many_options() {
-    let mut input = segment_with(V2::ack(0, V2Request::Blocks { offset: 0, sums: [0; 7] }), &[]);
+    let mut input = segment_with(V2::ack(0, V2Ack::offsets_from(ACK, [ACK; 5])), &[]);
     input.options.sack.push((ACK, ACK));
     let mut buf = [0; 200];
     let result = emit(&mut buf, &input.ip, &input.tcp, &input.options, (&[], &[]));

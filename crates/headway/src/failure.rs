@@ -5,7 +5,9 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use crate::output::{self, OutputError, notice};
+#[cfg(feature = "full")]
 use headway_lab::LabError;
+#[cfg(feature = "full")]
 use headway_net::NetError;
 use headway_report::ReportError;
 use headway_report::trace::CaptureError;
@@ -74,6 +76,7 @@ impl Failure for BadOption {
     }
 }
 
+#[cfg(feature = "full")]
 impl Failure for LabError {
     fn is_usage(&self) -> bool {
         matches!(
@@ -91,6 +94,7 @@ impl Failure for OutputError {}
 impl Failure for ReportError {
     fn is_usage(&self) -> bool {
         match self {
+            #[cfg(feature = "full")]
             Self::Lab(error) => error.is_usage(),
             Self::Capture(error) => error.is_usage(),
             _ => false,
@@ -104,6 +108,7 @@ impl Failure for CaptureError {
     }
 }
 
+#[cfg(feature = "full")]
 impl Failure for NetError {
     fn is_usage(&self) -> bool {
         matches!(self, Self::BadAddress { .. } | Self::KernelsAddress(_) | Self::NoHack(_))

@@ -1,23 +1,40 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
+//!
+//! - A module for each group of commands: `race`, `trace`, `lab` (`lab` and `paper`), `live` (`shell`, `box`, `perf`, `nc`,
+//!   `serve`, `fetch`, `doctor`), `trunk`, `kernel`. Options that are keys of scenarios come from `scenario_arguments`.
+//! - `output`, `failure`: what is printed, escaped where it may come from a peer; how commands end.
+//! - `watch`, `libraries`, `http_host`, `clients`: live pages and servers. `supervisor`: programs that end with this one.
 #![forbid(unsafe_code)]
+// Commands that are not built leave parts of the others unused.
+#![cfg_attr(not(feature = "full"), allow(dead_code))]
 
+#[cfg(feature = "full")]
 mod clients;
 mod command_line;
 mod distinct_files;
 mod failure;
+#[cfg(feature = "full")]
+mod full;
 mod http_host;
 mod json_object;
+#[cfg(feature = "full")]
 mod kernel;
+#[cfg(feature = "full")]
 mod lab;
 mod libraries;
+#[cfg(feature = "full")]
 mod live;
+#[cfg(feature = "full")]
 mod manuals;
 mod output;
+#[cfg(feature = "full")]
 mod parent_death;
 mod race;
 mod scenario_arguments;
+#[cfg(feature = "full")]
 mod supervisor;
 mod trace;
+#[cfg(feature = "full")]
 mod trunk;
 mod watch;
 
@@ -25,9 +42,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use failure::{USAGE, exit, exit_as};
+use failure::{USAGE, exit};
 use output::{OutputError, notice};
 
 const EXAMPLES: &str = "\
@@ -51,38 +68,11 @@ enum Command {
     Race(Box<race::Arguments>),
     /// Analyse the TCP connections of a capture
     Trace(trace::Arguments),
-    /// Run experiments from files: sweeps, results that resume, claims that are checked
-    Lab(lab::LabArguments),
-    /// Run the papers' figures and tables
-    Paper(lab::PaperArguments),
-    /// Measure throughput and latency over real networks
-    Perf(live::PerfArguments),
-    /// Pipe standard input and output through a connection
-    Nc(Box<live::NcArguments>),
-    /// Serve the files of a folder over HTTP
-    Serve(Box<live::ServeArguments>),
-    /// Fetch a file over HTTP, or put one there
-    Fetch(Box<live::FetchArguments>),
-    /// Run a shell or a command behind an emulated link, with a server at its other end
-    Shell(Box<live::ShellArguments>),
-    /// Put a link that delays, loses and damages packets between two interfaces
-    Box(Box<live::BoxArguments>),
-    /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
-    Trunk(trunk::Arguments),
-    /// Have programs over the kernel's TCP use HACK, by eBPF
-    Kernel(kernel::Arguments),
-    /// Say what this machine and a path can do, and which carrier to use
-    Doctor(Box<live::DoctorArguments>),
-    /// Print completions for a shell
-    Completions(manuals::CompletionsArguments),
-    /// Write manual pages
-    Man(manuals::ManArguments),
+    #[cfg(feature = "full")]
+    #[command(flatten)]
+    Full(full::Command),
     /// Write the JavaScript libraries of pages into a folder, for machines without npm
     Libraries(libraries::LibrariesArguments),
-    #[command(hide = true)]
-    ParentDeath(parent_death::Arguments),
-    #[command(hide = true)]
-    Supervise(supervisor::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -93,22 +83,9 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Race(arguments) => exit(race::run(&arguments, &words())),
         Command::Trace(arguments) => exit(trace::run(&arguments, &words())),
-        Command::Lab(arguments) => exit(lab::run_lab(&arguments)),
-        Command::Paper(arguments) => exit(lab::run_paper(&arguments)),
-        Command::Perf(arguments) => exit(live::run_perf(&arguments, &words())),
-        Command::Nc(arguments) => exit(live::run_nc(&arguments)),
-        Command::Serve(arguments) => exit(live::run_serve(&arguments)),
-        Command::Fetch(arguments) => exit(live::run_fetch(&arguments)),
-        Command::Shell(arguments) => exit_as(live::run_shell(&arguments)),
-        Command::Box(arguments) => exit(live::run_box(&arguments)),
-        Command::Trunk(arguments) => exit(trunk::run(&arguments)),
-        Command::Kernel(arguments) => exit(kernel::run(&arguments)),
-        Command::Doctor(arguments) => exit(live::run_doctor(&arguments)),
-        Command::Completions(arguments) => exit(manuals::print_completions(&arguments, Arguments::command())),
-        Command::Man(arguments) => exit(manuals::write_pages(&arguments, Arguments::command())),
+        #[cfg(feature = "full")]
+        Command::Full(command) => command.run(),
         Command::Libraries(arguments) => exit(libraries::run(&arguments)),
-        Command::ParentDeath(arguments) => exit(parent_death::run(&arguments)),
-        Command::Supervise(arguments) => exit_as(supervisor::run(&arguments)),
     }
 }
 
@@ -162,6 +139,10 @@ fn expected(error: &clap::Error) -> Option<String> {
     };
     let suggestion = similar(ContextKind::SuggestedArg).or_else(|| similar(ContextKind::SuggestedSubcommand));
     match (error.kind(), suggestion) {
+        (ErrorKind::InvalidSubcommand, _) if cfg!(not(feature = "full")) => Some(
+            "; this is a build of `race` and `trace` alone: `cargo build --release` builds all commands"
+                .into(),
+        ),
         (_, Some(name)) => Some(format!("; did you mean '{name}'?")),
         (ErrorKind::InvalidValue, None) => match error.get(ContextKind::ValidValue)? {
             ContextValue::Strings(names) if !names.is_empty() => {

@@ -1,6 +1,8 @@
 //! Where results go: files that are written whole or not at all, and standard output.
 
 mod escape;
+#[cfg(feature = "full")]
+mod log;
 
 use std::error::Error;
 use std::fmt::Arguments;
@@ -12,7 +14,9 @@ use std::path::{Path, PathBuf};
 use headway_trace::TraceError;
 use tempfile::NamedTempFile;
 
-pub(crate) use escape::{LogWriter, one_line};
+pub(crate) use escape::one_line;
+#[cfg(feature = "full")]
+pub(crate) use log::LogWriter;
 
 /// What cannot be written.
 #[derive(Debug, thiserror::Error)]

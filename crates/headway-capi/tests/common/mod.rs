@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use headway_test_fixture::process::say_skipped;
+
 /// The folder of the crate.
 pub(crate) fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -19,7 +21,7 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
 pub(crate) fn has(compiler: &str) -> bool {
     let there = Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
-        println!("SKIPPED: {compiler} is not installed");
+        say_skipped(compiler, "");
     }
     there
 }

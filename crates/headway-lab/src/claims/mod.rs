@@ -12,7 +12,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 pub use evidence::{Evidence, EvidenceError, Reading, weigh};
-pub use spread::{Spread, WorstCell};
+pub use spread::{Mean, Spread, WorstCell};
 pub use value::in_unit;
 
 use crate::experiment::{Aim, Change, Claim, Figure, Measure, Statistic};

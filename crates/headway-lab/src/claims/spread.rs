@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use crate::experiment::Statistic;
+use crate::statistics::Summary;
+
 /// How many of the worst cells are named.
 const NAMED: usize = 5;
 
@@ -31,8 +34,19 @@ pub struct Spread {
     pub quartile: f64,
     /// The median.
     pub median: f64,
+    /// The geometric mean; `None` where a value has no logarithm.
+    pub mean: Option<Mean>,
     /// The worst cells, the worst first.
     pub worst_cells: Vec<WorstCell>,
+}
+
+/// A geometric mean.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Mean {
+    /// Its value.
+    pub value: f64,
+    /// Its 95 % interval, by bootstrap over the cells.
+    pub interval: (f64, f64),
 }
 
 /// One of the worst cells.
@@ -50,12 +64,19 @@ impl Spread {
     /// Of cells in the order from the worst to the best; `None` without any.
     pub(super) fn of(cells: &[WorstCell]) -> Option<Self> {
         let at = |share| reached_by(share, cells);
+        let logs: Vec<f64> = cells.iter().map(|cell| cell.ours.ln()).collect();
+        let mean = Summary::of(&logs, Statistic::Mean).filter(|mean| mean.mean.is_finite());
+        let mean = mean.map(|Summary { mean, interval: (least, most), .. }| Mean {
+            value: mean.exp(),
+            interval: (least.exp(), most.exp()),
+        });
         Some(Self {
             cells: cells.len(),
             worst: at(1.0)?,
             percentile_5: at(0.95)?,
             quartile: at(0.75)?,
             median: at(0.5)?,
+            mean,
             worst_cells: cells.iter().take(NAMED).cloned().collect(),
         })
     }

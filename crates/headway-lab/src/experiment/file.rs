@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
-use super::place::{malformed, one_line};
+use super::place::one_line;
 use crate::error::LabError;
 
 /// A value of a key or an axis.
@@ -200,6 +200,9 @@ impl Statistic {
 pub struct Claim {
     /// The sentence.
     pub says: String,
+    /// An axis: the claim is made of each of its values that is not in `over`, with the value for `{axis}` in the sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<String>,
     /// The cells that it speaks of: a value for some of the axes.
     #[serde(default)]
     pub of: IndexMap<String, Scalar>,
@@ -323,6 +326,21 @@ impl Aim {
 }
 
 impl Claim {
+    /// The claim of each value of its axis [`Claim::each`]; itself, if it has none that is swept.
+    pub(super) fn of_each(self, sweep: &IndexMap<String, Vec<Scalar>>) -> Vec<Self> {
+        let Some((axis, values)) = self.each.as_ref().and_then(|each| sweep.get_key_value(each)) else {
+            return vec![self];
+        };
+        let base = self.over.as_ref().and_then(|over| over.get(axis));
+        let claim = |value: &Scalar| {
+            let mut claim = Self { each: None, ..self.clone() };
+            claim.says = claim.says.replace(&format!("{{{axis}}}"), &value.to_string());
+            claim.of.insert(axis.clone(), value.clone());
+            claim
+        };
+        values.iter().filter(|value| Some(*value) != base).map(claim).collect()
+    }
+
     /// What it wants of every cell, if it is of this kind.
     pub fn aim(&self) -> Option<Aim> {
         self.at_least.map(Aim::AtLeast).or(self.at_most.map(Aim::AtMost))
@@ -421,10 +439,6 @@ pub(super) fn key_of(setting: &str) -> Option<(&str, &str)> {
 }
 
 impl ExperimentFile {
-    pub(super) fn parse(file: &str, text: &str) -> Result<Self, LabError> {
-        toml::from_str(text).map_err(|error| malformed(file, text, &error))
-    }
-
     /// Applies `KEY=VALUE` from the command line.
     pub(super) fn set(&mut self, setting: &str) -> Result<(), LabError> {
         let complaint = |problem: String| LabError::BadOverride {

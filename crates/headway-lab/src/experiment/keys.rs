@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use headway_scenario::{keys, unknown_key};
 use serde_json::Value;
+use toml::de::{DeTable, DeValue};
 
 use super::file::schema;
 use super::place::{line_of, one_line};
@@ -30,13 +31,9 @@ struct Problems {
 }
 
 /// Compares the keys of a file with the schema. Values are not looked at.
-pub(super) fn check(file: &str, text: &str) -> Result<(), LabError> {
-    let Ok(found) = text.parse::<toml::Table>() else {
-        // What is not TOML is complained about where it is read.
-        return Ok(());
-    };
+pub(super) fn check(file: &str, text: &str, table: &DeTable<'_>) -> Result<(), LabError> {
     let mut problems = Problems::default();
-    problems.compare(&toml::Value::Table(found), &SCHEMA, "");
+    problems.compare_table(table, &SCHEMA, "");
     let Problems { first, mut unknown, more, missing } = problems;
     if more > 0 {
         unknown.push(format!("and {more} more unknown keys"));
@@ -54,35 +51,39 @@ pub(super) fn check(file: &str, text: &str) -> Result<(), LabError> {
 
 impl Problems {
     /// `place` is the table, such as `figure.`; empty for the file.
-    fn compare(&mut self, value: &toml::Value, schema: &Value, place: &str) {
+    fn compare_table(&mut self, table: &DeTable<'_>, schema: &Value, place: &str) {
         let schema = resolved(schema);
-        match value {
-            toml::Value::Table(table) => {
-                let Some(known) = schema["properties"].as_object() else { return };
-                for (key, value) in table {
-                    match known.get(key) {
-                        Some(schema) => self.compare(value, schema, &format!("{place}{key}.")),
-                        // Names of one's own.
-                        None if schema["additionalProperties"].is_object() => {}
-                        None if self.unknown.len() == MOST_UNKNOWN => self.more += 1,
-                        None => {
-                            self.first.get_or_insert_with(|| key.clone());
-                            let complaint = match place {
-                                // In the order of the table of keys.
-                                "scenario." => unknown(key, keys().iter().map(|key| key.name)),
-                                _ => unknown(key, known.keys().map(String::as_str)),
-                            };
-                            self.unknown.push(format!("{key}: {complaint}"));
-                        }
-                    }
-                }
-                let required = schema["required"].as_array().into_iter().flatten();
-                for key in required.filter_map(Value::as_str).filter(|key| !table.contains_key(*key)) {
-                    self.missing.push(format!("`{place}{key}`"));
+        let Some(known) = schema["properties"].as_object() else { return };
+        for (key, value) in table {
+            let key = key.get_ref().as_ref();
+            match known.get(key) {
+                Some(schema) => self.compare(value.get_ref(), schema, &format!("{place}{key}.")),
+                // Names of one's own.
+                None if schema["additionalProperties"].is_object() => {}
+                None if self.unknown.len() == MOST_UNKNOWN => self.more += 1,
+                None => {
+                    self.first.get_or_insert_with(|| key.to_owned());
+                    let complaint = match place {
+                        // In the order of the table of keys.
+                        "scenario." => unknown(key, keys().iter().map(|key| key.name)),
+                        _ => unknown(key, known.keys().map(String::as_str)),
+                    };
+                    self.unknown.push(format!("{key}: {complaint}"));
                 }
             }
-            toml::Value::Array(values) => {
-                values.iter().for_each(|value| self.compare(value, &schema["items"], place));
+        }
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for key in required.filter(|key| !table.keys().any(|found| found.get_ref() == key)) {
+            self.missing.push(format!("`{place}{key}`"));
+        }
+    }
+
+    fn compare(&mut self, value: &DeValue<'_>, schema: &Value, place: &str) {
+        match value {
+            DeValue::Table(table) => self.compare_table(table, schema, place),
+            DeValue::Array(values) => {
+                let items = &resolved(schema)["items"];
+                values.iter().for_each(|value| self.compare(value.get_ref(), items, place));
             }
             _ => {}
         }
@@ -112,7 +113,8 @@ mod tests {
     use super::*;
 
     fn problem(text: &str) -> Option<(usize, String)> {
-        match check("file", text) {
+        let table = DeTable::parse(text).expect("TOML");
+        match check("file", text, table.get_ref()) {
             Ok(()) => None,
             Err(LabError::Malformed { line, problem, .. }) => Some((line, problem)),
             Err(other) => panic!("{other}"),

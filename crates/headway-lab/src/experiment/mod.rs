@@ -17,6 +17,8 @@ use headway_sim::race::Scenario;
 use headway_sim::{Value, derive_seed};
 use headway_units::Size;
 use indexmap::IndexMap;
+use serde::Deserialize as _;
+use toml::de::DeTable;
 
 use axes::Axes;
 pub(crate) use cells::stored as stored_cell;
@@ -27,6 +29,7 @@ pub use file::{Aim, Change, Claim, EvidenceSource, Figure, FigureKind, Given, Sc
 pub use links::{load_links, parse_links};
 pub use measure::Measure;
 use origin::Origin;
+use place::malformed;
 
 use crate::error::LabError;
 
@@ -152,18 +155,25 @@ impl Experiment {
         traces: &Traces<'_>,
     ) -> Result<Self, LabError> {
         let origin = Origin { file, text, overrides };
-        Self::of_file(name, origin, traces).map_err(|error| {
+        let wrong = |error| malformed(file, text, &error);
+        let table = DeTable::parse(text).map_err(wrong)?;
+        keys::check(file, text, table.get_ref())?;
+        let read = ExperimentFile::deserialize(toml::Deserializer::from(table)).map_err(wrong)?;
+        Self::of_file(name, read.clone(), origin, traces).map_err(|error| {
             origin.attribute(error, |overrides| {
-                Self::of_file(name, Origin { overrides, ..origin }, traces).is_ok()
+                Self::of_file(name, read, Origin { overrides, ..origin }, traces).is_ok()
             })
         })
     }
 
-    /// Reads the text of a file, with what the command line changes.
-    fn of_file(name: &str, origin: Origin<'_>, traces: &Traces<'_>) -> Result<Self, LabError> {
-        let Origin { file, text, overrides } = origin;
-        keys::check(file, text)?;
-        let mut read = ExperimentFile::parse(file, text)?;
+    /// The experiment of a file that was read, with what the command line changes.
+    fn of_file(
+        name: &str,
+        mut read: ExperimentFile,
+        origin: Origin<'_>,
+        traces: &Traces<'_>,
+    ) -> Result<Self, LabError> {
+        let overrides = origin.overrides;
         let mut changes = Vec::new();
         for setting in &overrides.settings {
             if !read.chooses(setting) {
@@ -203,6 +213,8 @@ impl Experiment {
         }
         let recordings =
             cells::recordings(&cells, traces).map_err(|error| complaint("damage", error.to_string()))?;
+        let claims = std::mem::take(&mut read.claim);
+        read.claim = claims.into_iter().flat_map(|claim| claim.of_each(&read.sweep)).collect();
         let figure = read.figure.clone().unwrap_or_else(|| Figure::of_axes(read.sweep.keys()));
         let axes = Axes::of(&read, draws.as_ref());
         check_figure(&read, &axes, &figure, &complaint)?;
@@ -287,6 +299,10 @@ fn check_claim(
     claim: &Claim,
     complaint: &dyn Fn(&str, String) -> LabError,
 ) -> Result<(), LabError> {
+    if let Some(axis) = &claim.each {
+        // Those that are swept have been replaced.
+        return Err(complaint("each", format!("{axis}: expected an axis of [sweep]")));
+    }
     let places = [Some(&claim.of), claim.over.as_ref(), claim.minus.as_ref()];
     for (axis, value) in places.into_iter().flatten().flatten() {
         axes.check_value("claim", axis, value).map_err(|problem| complaint("claim", problem))?;

@@ -3,7 +3,7 @@
 use headway_units::{Duration, Instant};
 
 use super::control_law::{ControlLaw, Parameters};
-use super::fifo::Fifo;
+use super::fifo::{Fifo, waiting_in_fifo};
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
 use crate::{Frame, LinkCounters};
 
@@ -54,19 +54,7 @@ impl<P: AsMut<[u8]>> QueueDiscipline<P> for Codel<P> {
         true
     }
 
-    #[inline]
-    fn len(&self) -> usize {
-        self.fifo.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
-    fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.fifo.lengths()
-    }
+    waiting_in_fifo!();
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use headway_units::{Duration, Instant};
 
 use super::fifo::Fifo;
-use crate::{Frame, LinkCounters, mark::mark_capable};
+use super::mark::mark_capable;
+use crate::{Frame, LinkCounters};
 
 /// CoDel's parameters (RFC 8289, section 4).
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use headway_units::Instant;
 
+use super::mark::mark;
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
-use crate::{Frame, LinkConfig, LinkCounters, mark::mark};
+use crate::{Frame, LinkConfig, LinkCounters};
 
 /// A drop-tail queue. A packet that finds it longer than a threshold can be marked (RFC 3168).
 #[derive(Clone, Debug)]

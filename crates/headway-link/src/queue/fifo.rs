@@ -56,3 +56,24 @@ impl<P> Fifo<P> {
         self.waiting.iter().map(|(_, frame)| frame.len)
     }
 }
+
+/// What a [`QueueDiscipline`](super::QueueDiscipline) says of the packets that wait, where all wait in the [`Fifo`] that
+/// is its field `fifo`.
+macro_rules! waiting_in_fifo {
+    () => {
+        #[inline]
+        fn len(&self) -> usize {
+            self.fifo.len()
+        }
+
+        #[inline]
+        fn bytes(&self) -> u64 {
+            self.fifo.bytes()
+        }
+
+        fn lengths(&self) -> impl Iterator<Item = usize> {
+            self.fifo.lengths()
+        }
+    };
+}
+pub(super) use waiting_in_fifo;

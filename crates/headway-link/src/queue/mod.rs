@@ -8,6 +8,7 @@ mod fifo;
 mod fq_codel;
 mod limit;
 mod managed;
+mod mark;
 mod pie;
 mod red;
 #[cfg(test)]

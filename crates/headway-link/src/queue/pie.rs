@@ -2,9 +2,10 @@
 
 use headway_units::{Duration, Instant};
 
-use super::fifo::Fifo;
+use super::fifo::{Fifo, waiting_in_fifo};
+use super::mark::mark_capable;
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
-use crate::{Frame, LinkCounters, mark::mark_capable, random::Stream};
+use crate::{Frame, LinkCounters, random::Stream};
 
 /// T_UPDATE of RFC 8033, section 4.2: 15 ms.
 const T_UPDATE: u64 = 15_000_000;
@@ -182,19 +183,7 @@ impl<P: AsMut<[u8]>> QueueDiscipline<P> for Pie<P> {
         self.passes(now, frame, counters)
     }
 
-    #[inline]
-    fn len(&self) -> usize {
-        self.fifo.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
-    fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.fifo.lengths()
-    }
+    waiting_in_fifo!();
 }
 
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use headway_units::{Duration, Instant, Share};
 
-use super::fifo::Fifo;
+use super::fifo::{Fifo, waiting_in_fifo};
+use super::mark::mark_capable;
 use super::{EnqueueResult, QueueDiscipline, QueueLimit};
-use crate::{Frame, LinkCounters, mark::mark_capable, random::Stream};
+use crate::{Frame, LinkCounters, random::Stream};
 
 /// Fractions are out of 2^32.
 const SHIFT: u32 = 32;
@@ -182,19 +183,7 @@ impl<P: AsMut<[u8]>> QueueDiscipline<P> for Red<P> {
         self.passes(frame, counters)
     }
 
-    #[inline]
-    fn len(&self) -> usize {
-        self.fifo.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.fifo.bytes()
-    }
-
-    fn lengths(&self) -> impl Iterator<Item = usize> {
-        self.fifo.lengths()
-    }
+    waiting_in_fifo!();
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Links that were measured: when each could deliver a packet.
 
+use crate::Named;
 use headway_units::{Instant, Rate};
-use std::{fmt, str::FromStr, sync::Arc};
+use std::{fmt, str::FromStr};
 
 /// Bytes that an opportunity carries.
 const OPPORTUNITY: u64 = 1_500;
@@ -20,15 +21,11 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 ///
 /// This differs from mahimahi in one respect: the packet that waits for the next opportunity has left the queue, as
 /// any packet that is being transmitted.
-#[derive(Clone, Debug)]
-pub struct DeliveryTrace(Arc<Inner>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Inner {
-    name: String,
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeliveryTrace(
     /// In milliseconds, ascending; the last is above 0.
-    times: Vec<u32>,
-}
+    Named<Vec<u32>>,
+);
 
 /// A text is not a delivery trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,32 +41,24 @@ pub struct ParseDeliveryTraceError {
 impl DeliveryTrace {
     /// Its name, such as the path of its file; empty if it has none.
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The same trace under another name.
     #[must_use]
     pub fn named(self, name: &str) -> Self {
-        let mut inner = Arc::unwrap_or_clone(self.0);
-        name.clone_into(&mut inner.name);
-        Self(Arc::new(inner))
+        Self(self.0.named(name))
     }
 
     /// Its mean rate, for what needs one rate.
     pub fn nominal(&self) -> Rate {
-        let bits = self.0.times.len() as u64 * OPPORTUNITY * 8;
+        let bits = self.0.len() as u64 * OPPORTUNITY * 8;
         Rate::from_bits_per_second((bits * 1_000 / self.period()).max(1))
     }
 
     /// In milliseconds.
     fn period(&self) -> u64 {
-        self.0.times.last().copied().unwrap_or(1).into()
-    }
-}
-
-impl PartialEq for DeliveryTrace {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+        self.0.last().copied().unwrap_or(1).into()
     }
 }
 
@@ -107,14 +96,14 @@ impl FromStr for DeliveryTrace {
             let problem = "expected at least one opportunity later than at 0 ms".into();
             return Err(ParseDeliveryTraceError { line: last_line, problem });
         }
-        Ok(Self(Arc::new(Inner { name: String::new(), times })))
+        Ok(Self(Named::new("", times)))
     }
 }
 
 /// The lines of its file.
 impl fmt::Display for DeliveryTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.times.iter().try_for_each(|time| writeln!(f, "{time}"))
+        self.0.iter().try_for_each(|time| writeln!(f, "{time}"))
     }
 }
 
@@ -165,13 +154,13 @@ impl Opportunities {
         let first = start.as_nanos() / NANOS_PER_MILLI + 1;
         let cycle = (first - 1) / period;
         let within = first - cycle * period;
-        let place = self.trace.0.times.partition_point(|time| u64::from(*time) < within);
+        let place = self.trace.0.partition_point(|time| u64::from(*time) < within);
         self.next = self.next.max((cycle, place));
     }
 
     fn begin_next(&mut self) {
         let (cycle, place) = self.next;
-        let times = &self.trace.0.times;
+        let times = &self.trace.0;
         let millis = (cycle.saturating_mul(self.trace.period())).saturating_add(times[place].into());
         self.at = Instant::from_nanos(millis.saturating_mul(NANOS_PER_MILLI));
         self.left = OPPORTUNITY;

@@ -146,7 +146,7 @@ mod tests {
     }
 
     proptest! {
-        /// A single step is a constant rate; one step divided into many is the same but for rounding.
+        /// A single step is a constant rate; one step divided into many is the same, apart from rounding.
         #[test]
         fn steps_of_one_rate_are_that_rate(
             rate in 1u64..10_000_000_000, bytes in 0u64..100_000, start in 0u64..10_000_000_000,

@@ -1,7 +1,7 @@
 //! Fates to traces, within bounds.
 
-use super::{Fate, Inner, Run, Trace};
-use std::sync::Arc;
+use super::{Fate, Fates, Run, Trace};
+use crate::Named;
 
 /// The most runs of equal fates that a trace may have.
 const MAX_RUNS: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl TraceBuilder {
     /// it, such as the path of its file.
     pub fn finish(self, name: &str) -> Option<Trace> {
         let Self { runs, packets, hit, lost, .. } = self;
-        (packets > 0).then(|| Trace(Arc::new(Inner { name: name.to_owned(), runs, packets, hit, lost })))
+        (packets > 0).then(|| Trace(Named::new(name, Fates { runs, packets, hit, lost })))
     }
 }
 

@@ -10,7 +10,8 @@ pub use fate::{BitOrigin, Fate, HitPlace};
 pub(crate) use replay::Replay;
 pub use text::ParseTraceError;
 
-use std::{fmt, str::FromStr, sync::Arc};
+use crate::Named;
+use std::{fmt, str::FromStr};
 
 /// The fates of the packets of a link, in order of transmission. Cheap to clone.
 ///
@@ -35,6 +36,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 /// | `hit header 1` | 1 bit of the header |
 /// | `hit both 64` | 64 bits of both |
 /// | `hit 1` | 1 bit, where [`LinkConfig::header_hit`] says |
+/// | `bits` | none: the check of a modem failed, and every bit is right |
 /// | `bits 161 980` | these two bits, counted from the start of the IP packet |
 /// | `bits tcp 1`, `bits payload 0 7` | the same, from the start of the TCP header or the payload |
 ///
@@ -50,12 +52,11 @@ use std::{fmt, str::FromStr, sync::Arc};
 ///
 /// [`LinkConfig::loss`]: crate::LinkConfig::loss
 /// [`LinkConfig::header_hit`]: crate::LinkConfig::header_hit
-#[derive(Clone, Debug)]
-pub struct Trace(Arc<Inner>);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace(Named<Fates>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Inner {
-    name: String,
+struct Fates {
     /// At least one; neighbours differ.
     runs: Vec<Run>,
     packets: u64,
@@ -74,14 +75,12 @@ struct Run {
 impl Trace {
     /// What people call it, such as the path of its file; empty if it has no name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     /// The same trace under another name.
     pub fn named(self, name: &str) -> Self {
-        let mut inner = Arc::unwrap_or_clone(self.0);
-        name.clone_into(&mut inner.name);
-        Self(Arc::new(inner))
+        Self(self.0.named(name))
     }
 
     /// Packets until it begins again; at least 1.
@@ -103,12 +102,6 @@ impl Trace {
     pub fn fates(&self) -> impl Iterator<Item = &Fate> {
         let each = |run: &Run| usize::try_from(run.packets).unwrap_or(usize::MAX);
         self.0.runs.iter().flat_map(move |run| std::iter::repeat_n(&run.fate, each(run)))
-    }
-}
-
-impl PartialEq for Trace {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
     }
 }
 

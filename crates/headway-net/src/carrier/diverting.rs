@@ -3,12 +3,12 @@
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use headway_units::Instant;
+use headway_tcp::Transmit;
 use headway_wire::Received;
 use headway_wire::icmp::IcmpMessage;
 use tokio::sync::mpsc;
 
-use super::{Arrival, Carrier, TunCarrier};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping, TunCarrier};
 use crate::{Clock, NetError};
 
 /// Packets that wait to be taken; more are dropped, as a queue drops them.
@@ -108,6 +108,14 @@ impl Carrier for DivertingCarrier {
         self.inner.name()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        self.inner.properties()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        self.inner.housekeeping()
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.inner.fill(clock)
     }
@@ -126,15 +134,11 @@ impl Carrier for DivertingCarrier {
         self.inner.slot()
     }
 
-    fn queue(&mut self, len: usize) {
-        self.inner.queue(len);
+    fn queue(&mut self, sent: Transmit) {
+        self.inner.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
         self.inner.flush()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.inner.next_deadline()
     }
 }

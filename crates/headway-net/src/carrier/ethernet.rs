@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_tcp::OnlyPeer;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 use headway_wire::ChecksumTrust;
 use headway_wire::icmp::ICMP;
@@ -14,7 +14,7 @@ use socket2::{Domain, Socket, Type};
 use super::arp::{ARP_LEN, Arp, Operation};
 use super::ndp::{self, Message};
 use super::neighbours::{BROADCAST, Mac, NeighbourInfo, Neighbours, Route};
-use super::{Arrival, Carrier, declared_peer};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping, declared_peer};
 use crate::packet_socket::{ETHERNET_HEADER, FrameChecksum, PacketSocket};
 use crate::{Clock, Interface, NetError, Prefix, sys};
 
@@ -295,8 +295,12 @@ impl Carrier for EthernetCarrier {
         format!("interface {}", self.socket.interface().name)
     }
 
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        self.only_peer
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { only_peer: self.only_peer, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -349,7 +353,7 @@ impl Carrier for EthernetCarrier {
         Some(&mut self.socket.slot()?[ETHERNET_HEADER..])
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         let Some(slot) = self.socket.slot() else { return };
         let packet = &mut slot[ETHERNET_HEADER..ETHERNET_HEADER + len];
         let v4 = self.ours.is_ipv4();
@@ -374,7 +378,9 @@ impl Carrier for EthernetCarrier {
     fn flush(&mut self) -> io::Result<bool> {
         self.socket.flush()
     }
+}
 
+impl Housekeeping for EthernetCarrier {
     fn next_deadline(&self) -> Option<Instant> {
         self.neighbours.next_deadline()
     }

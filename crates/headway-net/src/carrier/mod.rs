@@ -19,8 +19,8 @@ use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use headway_tcp::OnlyPeer;
 use headway_tcp::hack::PayloadTag;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Received};
 
@@ -40,7 +40,7 @@ pub struct Arrival<'a> {
     pub at: Instant,
     /// Its kind.
     pub received: Received<'a>,
-    /// Whether [`Carrier::accepted`] is to be called if the host accepts it.
+    /// Whether [`Housekeeping::accepted`] is to be called if the host accepts it.
     pub is_asking: bool,
     /// That of a corrupted payload, if the carrier authenticates payloads.
     pub tag: Option<Arc<dyn PayloadTag>>,
@@ -60,6 +60,8 @@ impl<'a> Arrival<'a> {
 /// processes them ([`Carrier::received`]), writes packets to the buffers of [`Carrier::slot`], and has
 /// them sent ([`Carrier::flush`]). Only `fill` and `flush` make system calls, each for a batch of
 /// packets.
+///
+/// No method has a default, so that a carrier around another one cannot forget to pass on what that one can do.
 pub trait Carrier: Send {
     /// Readable when there are packets; writable when packets kept by `flush` can be sent.
     fn fd(&self) -> BorrowedFd<'_>;
@@ -70,29 +72,11 @@ pub trait Carrier: Send {
     /// Its description in messages.
     fn name(&self) -> String;
 
-    /// Whether each segment is a packet of its own with its own checksums, as HACK requires.
-    fn keeps_segments(&self) -> bool {
-        true
-    }
+    /// What kind of carrier it is.
+    fn properties(&self) -> CarrierProperties;
 
-    /// Whether damaged payloads have a tag ([`Arrival::tag`]), and nothing but that is to be believed
-    /// ([`Profile::tagged_payloads`](headway_tcp::Profile::tagged_payloads)).
-    fn tags_payloads(&self) -> bool {
-        false
-    }
-
-    /// Whether it understands segments in the compact form, and gives it to those that it is told to
-    /// ([`Carrier::queue_compact`], [`Profile::compact_headers`](headway_tcp::Profile::compact_headers)).
-    fn compacts_headers(&self) -> bool {
-        false
-    }
-
-    /// The only host that packets come from, if there is exactly one. The carrier then also delivers packets
-    /// whose IP header is corrupted, which the host counts as damaged packets of that peer
-    /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        None
-    }
+    /// What it does beside carrying packets; `None`: nothing.
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping>;
 
     /// Reads at most a batch of packets without waiting; returns their number. The packets of the
     /// previous call are dropped.
@@ -105,24 +89,13 @@ pub trait Carrier: Send {
     /// The packets that [`Carrier::fill`] read, verified, in the order of arrival.
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>);
 
-    /// The host accepts this packet of those of [`Carrier::received`], which asked for it, as the next one of an
-    /// open connection ([`Host::accepts`](headway_tcp::Host::accepts)): its sender is no impostor.
-    fn accepted(&mut self, index: usize) {
-        let _ = index;
-    }
-
     /// A buffer of [`Carrier::mtu`] bytes for a packet to send, and of as many more as compact headers are shorter
-    /// ([`LEFT_OUT`](headway_wire::compact::LEFT_OUT)) if it [has](Carrier::compacts_headers) those; `None` if the batch is full.
+    /// ([`LEFT_OUT`](headway_wire::compact::LEFT_OUT)) if it [has](CarrierProperties::compacts_headers) those; `None` if
+    /// the batch is full.
     fn slot(&mut self) -> Option<&mut [u8]>;
 
-    /// Queues the packet of `len` bytes that was written to the last slot.
-    fn queue(&mut self, len: usize);
-
-    /// As [`Carrier::queue`], in the compact form if the segment has one: the peer understands it
-    /// ([`Host::takes_compact`](headway_tcp::Host::takes_compact)).
-    fn queue_compact(&mut self, len: usize) {
-        self.queue(len);
-    }
+    /// Queues the packet that was written to the last slot.
+    fn queue(&mut self, packet: Transmit);
 
     /// Sends the queued packets; returns whether all were sent. The others are kept until the carrier is
     /// writable. A packet that the system refuses is dropped.
@@ -131,6 +104,38 @@ pub trait Carrier: Send {
     ///
     /// The carrier failed: its interface was removed.
     fn flush(&mut self) -> io::Result<bool>;
+}
+
+/// What is always so of a carrier. The default: every segment is a packet of its own, and nothing is special.
+#[derive(Clone, Debug)]
+pub struct CarrierProperties {
+    /// Each segment is a packet of its own with its own checksums, as HACK requires.
+    pub keeps_segments: bool,
+    /// Damaged payloads have a tag ([`Arrival::tag`]), and nothing but that is to be believed
+    /// ([`Profile::tagged_payloads`](headway_tcp::Profile::tagged_payloads)).
+    pub tags_payloads: bool,
+    /// It understands segments in the compact form, and gives it to those that it is told to
+    /// ([`Carrier::queue`], [`Profile::compact_headers`](headway_tcp::Profile::compact_headers)).
+    pub compacts_headers: bool,
+    /// The only host that packets come from, if there is exactly one. The carrier then also delivers packets
+    /// whose IP header is corrupted, which the host counts as damaged packets of that peer
+    /// ([`Host::receive_from_only_peer`](headway_tcp::Host::receive_from_only_peer)).
+    pub only_peer: Option<OnlyPeer>,
+}
+
+impl Default for CarrierProperties {
+    fn default() -> Self {
+        Self { keeps_segments: true, tags_payloads: false, compacts_headers: false, only_peer: None }
+    }
+}
+
+/// What a carrier does beside carrying packets: it has deadlines, or knows more of its peers than their packets say.
+pub trait Housekeeping {
+    /// The host accepts this packet of those of [`Carrier::received`], which asked for it, as the next one of an
+    /// open connection ([`Host::accepts`](headway_tcp::Host::accepts)): its sender is no impostor.
+    fn accepted(&mut self, index: usize) {
+        let _ = index;
+    }
 
     /// What the system has said of sent packets since the last call, such as an ICMP error of its own socket. It is
     /// a hint for messages: anyone can send ICMP, so it ends no connection (RFC 5927).
@@ -157,10 +162,7 @@ pub trait Carrier: Send {
         &[]
     }
 
-    /// The stack ends. What it still had to send was sent.
-    fn close(&mut self) {}
-
-    /// The carrier's next deadline, such as repeating a request for a neighbour.
+    /// The next deadline, such as repeating a request for a neighbour.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
@@ -169,6 +171,9 @@ pub trait Carrier: Send {
     fn handle_timeout(&mut self, now: Instant) {
         let _ = now;
     }
+
+    /// The stack ends. What it still had to send was sent.
+    fn close(&mut self) {}
 }
 
 impl Carrier for Box<dyn Carrier> {
@@ -184,20 +189,12 @@ impl Carrier for Box<dyn Carrier> {
         (**self).name()
     }
 
-    fn keeps_segments(&self) -> bool {
-        (**self).keeps_segments()
+    fn properties(&self) -> CarrierProperties {
+        (**self).properties()
     }
 
-    fn tags_payloads(&self) -> bool {
-        (**self).tags_payloads()
-    }
-
-    fn compacts_headers(&self) -> bool {
-        (**self).compacts_headers()
-    }
-
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        (**self).only_peer()
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        (**self).housekeeping()
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -208,52 +205,16 @@ impl Carrier for Box<dyn Carrier> {
         (**self).received(packets);
     }
 
-    fn accepted(&mut self, index: usize) {
-        (**self).accepted(index);
-    }
-
     fn slot(&mut self) -> Option<&mut [u8]> {
         (**self).slot()
     }
 
-    fn queue(&mut self, len: usize) {
-        (**self).queue(len);
-    }
-
-    fn queue_compact(&mut self, len: usize) {
-        (**self).queue_compact(len);
+    fn queue(&mut self, packet: Transmit) {
+        (**self).queue(packet);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
         (**self).flush()
-    }
-
-    fn trouble(&mut self) -> Option<String> {
-        (**self).trouble()
-    }
-
-    fn restarted_peers(&mut self) -> Vec<IpAddr> {
-        (**self).restarted_peers()
-    }
-
-    fn returned_peers(&mut self) -> Vec<IpAddr> {
-        (**self).returned_peers()
-    }
-
-    fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
-        (**self).path_mtus()
-    }
-
-    fn close(&mut self) {
-        (**self).close();
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        (**self).next_deadline()
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        (**self).handle_timeout(now);
     }
 }
 
@@ -272,4 +233,23 @@ fn declared_peer(ours: IpAddr, peer: Option<IpAddr>) -> Result<Option<OnlyPeer>,
 /// Whether `error` means that an interface or socket is permanently unusable.
 pub(crate) fn is_fatal(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EBADFD | libc::EBADF | libc::ENODEV | libc::ENXIO))
+}
+
+/// The error, if what failed can be tried again.
+pub(crate) fn unless_fatal(error: io::Error) -> io::Result<io::Error> {
+    if is_fatal(&error) { Err(error) } else { Ok(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_that_is_gone_ends_a_carrier_and_one_that_is_down_does_not() {
+        let goes_on = |number| unless_fatal(io::Error::from_raw_os_error(number)).is_ok();
+        let gone = [libc::EBADFD, libc::EBADF, libc::ENODEV, libc::ENXIO];
+        let passing =
+            [libc::EAGAIN, libc::EIO, libc::ENETDOWN, libc::ECONNREFUSED, libc::EINVAL, libc::ENOBUFS];
+        assert_eq!((gone.map(goes_on), passing.map(goes_on)), ([false; 4], [true; 6]));
+    }
 }

@@ -4,12 +4,12 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
 
-use headway_tcp::OnlyPeer;
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_wire::ChecksumTrust;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
 use super::batch::{Inbox, Outbox};
-use super::{Arrival, Carrier, declared_peer, virtio};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping, declared_peer, virtio};
 use crate::sys::Name;
 use crate::{Clock, Interface, NetError, Prefix};
 
@@ -159,22 +159,24 @@ impl Carrier for TunCarrier {
         format!("TUN {}", self.name)
     }
 
-    fn keeps_segments(&self) -> bool {
-        !self.offload
+    fn properties(&self) -> CarrierProperties {
+        let (keeps_segments, only_peer) = (!self.offload, self.only_peer);
+        CarrierProperties { keeps_segments, only_peer, ..CarrierProperties::default() }
     }
 
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        self.only_peer
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        None
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.read(clock, |buffer| Ok(rustix::io::read(&self.device, buffer)?)) {
-            // The device is down.
-            Err(error) if !super::is_fatal(&error) => {
+            Ok(count) => Ok(count),
+            Err(error) => {
+                // One packet that cannot be given, such as one with an offload that the header cannot describe.
+                let error = super::unless_fatal(error)?;
                 tracing::debug!(%error, "reading from the TUN");
                 Ok(self.inbox.len())
             }
-            result => result,
         }
     }
 
@@ -196,7 +198,7 @@ impl Carrier for TunCarrier {
         self.outbox.slot()
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.outbox.queue((0, len), Name::NONE);
     }
 

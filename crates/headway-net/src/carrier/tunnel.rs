@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
 
+use headway_tcp::Transmit;
 use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
     Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, Tunnel,
@@ -23,7 +24,7 @@ use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
 use super::udp::socket::{open_socket, set_unchecked, set_unfragmented};
-use super::{Arrival, Carrier};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Control, Name};
 use crate::{Clock, NetError};
 
@@ -286,16 +287,20 @@ impl Carrier for TunnelCarrier {
         format!("tunnel at UDP {}", self.local)
     }
 
-    fn tags_payloads(&self) -> bool {
-        true
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { tags_payloads: true, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.now = clock.now();
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(_) => {}
-            Err(error) if super::is_fatal(&error) => return Err(error),
             Err(error) => {
+                let error = super::unless_fatal(error)?;
                 // No packet, or an ICMP error.
                 if error.kind() != io::ErrorKind::WouldBlock {
                     tracing::debug!(%error, "reading from the tunnel's socket");
@@ -342,7 +347,7 @@ impl Carrier for TunnelCarrier {
         if self.checked.is_full() { None } else { self.outbox.slot() }
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         let room = self.outbox.place();
         let inner = Datagram::parse(room.get(HEADROOM..HEADROOM + len).unwrap_or_default());
         let Ok(Datagram { header: inner, .. }) = inner else { return };
@@ -375,7 +380,9 @@ impl Carrier for TunnelCarrier {
             }
         }
     }
+}
 
+impl Housekeeping for TunnelCarrier {
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
         std::mem::take(&mut self.restarted)
     }
@@ -416,10 +423,18 @@ impl Carrier for TunnelCarrier {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::net::Ipv4Addr;
+
+    use headway_test_fixture::process::{say_skipped, wait_until};
     use headway_trunk_proto::{PeerConfig, SecretKey, TunnelConfig as Settings};
     use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+    use socket2::{Domain, Protocol, Type};
 
     use super::*;
+
+    /// Where both ends are.
+    const AT: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 0, 7), Ipv4Addr::new(127, 0, 0, 8)];
 
     fn carrier(own: u8, endpoint: Option<SocketAddr>, dscp: OuterDscp) -> TunnelCarrier {
         let keys = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
@@ -433,7 +448,7 @@ mod tests {
         };
         let mut settings = Settings::new(keys[usize::from(own)].clone(), Box::new(random));
         settings.peers.push(peer);
-        let local = "127.0.0.1:0".parse().expect("an address");
+        let local = SocketAddr::from((AT[usize::from(own)], 0));
         TunnelCarrier::open(&TunnelConfig { local, mtu: 1500, dscp }, Tunnel::new(settings)).expect("a port")
     }
 
@@ -443,29 +458,70 @@ mod tests {
         (0..count).map(|index| to.inbox.control(index).marks().0).collect()
     }
 
-    /// The DSCPs of the datagrams of a handshake, and of one of a segment with DSCP EF.
-    fn sent_with(dscp: OuterDscp) -> (Vec<Dscp>, Vec<Dscp>) {
-        let clock = Clock::new();
+    /// The far and the near end of a tunnel, and the DSCPs of the datagrams of its handshake.
+    fn connected(dscp: OuterDscp, clock: &Clock) -> ([TunnelCarrier; 2], Vec<Dscp>) {
         let mut far = carrier(0, None, OuterDscp::Own(Dscp::DEFAULT));
         let mut near = carrier(1, Some(far.local()), dscp);
         let mut own = Vec::new();
-        while near.tunnel.peers().any(|peer| peer.session_since.is_none()) {
+        wait_until("a session, and a path without checksums", || {
             near.handle_timeout(clock.now());
             near.flush().expect("a socket");
-            own.extend(arrived(&mut far, &clock));
+            own.extend(arrived(&mut far, clock));
             far.flush().expect("a socket");
-            arrived(&mut near, &clock);
-        }
+            arrived(&mut near, clock);
+            near.tunnel.peers().all(|peer| peer.passes_unchecked == Some(true))
+        });
         near.flush().expect("a socket");
-        own.extend(arrived(&mut far, &clock));
+        own.extend(arrived(&mut far, clock));
+        ([far, near], own)
+    }
+
+    /// Sends a segment with DSCP EF.
+    fn send_segment(near: &mut TunnelCarrier) {
         let (src, dst) = near.tunnel.peers().next().expect("a peer").inner;
         let ip = IpHeader { dscp: Dscp::EF, ..IpHeader::new(src.into(), dst.into()) };
         let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
         let slot = near.slot().expect("room");
         let len = emit(slot, &ip, &tcp, &TcpOptions::default(), (&[], &[])).expect("a segment");
-        near.queue(len);
-        near.flush().expect("a socket");
+        near.queue(Transmit { len, compact: false });
+        assert!(near.flush().expect("a socket"));
+    }
+
+    /// The DSCPs of the datagrams of a handshake, and of one of a segment with DSCP EF.
+    fn sent_with(dscp: OuterDscp) -> (Vec<Dscp>, Vec<Dscp>) {
+        let clock = Clock::new();
+        let ([mut far, mut near], own) = connected(dscp, &clock);
+        send_segment(&mut near);
         (own, arrived(&mut far, &clock))
+    }
+
+    /// Whether each datagram to the port that arrived since has a checksum of UDP.
+    fn checked(wire: &Socket, port: u16) -> Vec<bool> {
+        let mut packet = [0; 2000];
+        let mut all = Vec::new();
+        while let Ok(len) = (&mut &*wire).read(&mut packet) {
+            if len >= 28 && packet[22..24] == port.to_be_bytes() {
+                all.push(packet[26..28] != [0, 0]);
+            }
+        }
+        all
+    }
+
+    /// The kernel drops what is damaged under a checksum. A segment has sums of its own, and is to arrive.
+    #[test]
+    fn handshakes_have_a_checksum_and_segments_none() {
+        let wire = match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)) {
+            Ok(wire) => wire,
+            Err(error) => return say_skipped("root", &format!("a raw socket: {error}")),
+        };
+        wire.bind(&SocketAddr::from((AT[0], 0)).into()).expect("an address of the loopback");
+        wire.set_nonblocking(true).expect("an option");
+        let ([far, mut near], _) = connected(OuterDscp::Copied, &Clock::new());
+        let port = far.local().port();
+        let handshake = checked(&wire, port);
+        assert!(handshake.first() == Some(&true), "{handshake:?}");
+        send_segment(&mut near);
+        assert_eq!(checked(&wire, port).last(), Some(&false));
     }
 
     #[test]

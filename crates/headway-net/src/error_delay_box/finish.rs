@@ -238,4 +238,21 @@ mod tests {
             assert_eq!(packet, sound);
         }
     }
+
+    /// Zero says that there is no checksum.
+    #[test]
+    fn a_sum_of_zero_is_sent_as_all_ones_in_udp_alone() {
+        let ones = [0xff; 2];
+        for (offset, content, completed) in [
+            (UDP_CHECKSUM, ones, ones),
+            (UDP_CHECKSUM, [0x12, 0x34], [0xed, 0xcb]),
+            (TCP_CHECKSUM, ones, [0; 2]),
+            (TCP_CHECKSUM, [0x12, 0x34], [0xed, 0xcb]),
+        ] {
+            // The field's sum of the pseudo-header is zero.
+            let mut packet = [&[0; 20][..], &content].concat();
+            complete(&mut packet, ChecksumPlace { start: 0, offset });
+            assert_eq!(packet[offset..offset + 2], completed, "{offset} {content:?}");
+        }
+    }
 }

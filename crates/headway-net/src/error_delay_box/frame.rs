@@ -168,6 +168,9 @@ mod tests {
         assert_eq!(headers(&icmp), (20, 60));
         assert_eq!(headers(&v4(24, 0)), (20, 24), "not even the header of UDP");
         assert_eq!(headers(&[0x99; 30]), (0, 30));
+        icmp.truncate(24);
+        icmp[0] = 0x4f;
+        assert_eq!(headers(&icmp), (0, 24), "shorter than its IP header");
     }
 
     #[test]

@@ -60,9 +60,7 @@ impl Lane {
         self.time = self.time.max(now);
         let (time, start) = (self.link_time(), self.start);
         let delivery = self.links.iter_mut().find_map(|link| link.poll(time));
-        if self.links.len() > 1 {
-            self.retire();
-        }
+        self.retire();
         delivery.map(|mut delivery| {
             delivery.at = box_time(start, delivery.at);
             delivery

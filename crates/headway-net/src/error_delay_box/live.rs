@@ -192,8 +192,7 @@ impl LiveBox {
         let events = [self.model.next_event(), asked, Some(self.checked + CHECK)];
         let until = events.into_iter().flatten().min().unwrap_or(Instant::MAX);
         let left = until.saturating_since(self.clock.now()).as_nanos();
-        let timeout =
-            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ };
+        let timeout = Timespec::try_from(std::time::Duration::from_nanos(left)).ok();
         let [first, second] = &self.ports;
         let wanted = |port: &Port| {
             if port.is_congested() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN }
@@ -203,7 +202,7 @@ impl LiveBox {
             PollFd::from_borrowed_fd(second.fd(), wanted(second)),
             PollFd::from_borrowed_fd(self.orders.fd(), PollFlags::IN),
         ];
-        match poll(&mut fds, Some(&timeout)) {
+        match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }

@@ -11,7 +11,7 @@ use super::finish::{complete, cut};
 use super::frame::packet_range;
 use super::receive_offload::ReceiveOffload;
 use super::{Frame, PortCounters};
-use crate::carrier::is_fatal;
+use crate::carrier::unless_fatal;
 use crate::packet_socket::{self, ChecksumPlace, Framing, PacketSocket, SegmentKind};
 use crate::{Clock, Interface, NetError};
 
@@ -95,8 +95,8 @@ impl Port {
     /// The counters, with the kernel's drop counter.
     pub(super) fn counters(&mut self) -> PortCounters {
         // Without the kernel's counter no drops are counted.
-        self.counters.kernel_drops += u64::from(self.socket.drops().unwrap_or(0));
-        PortCounters { uncut: self.counters.uncut + self.socket.unreadable(), ..self.counters }
+        let drops = self.socket.drops().unwrap_or(0);
+        with_socket(&mut self.counters, drops, self.socket.unreadable())
     }
 
     /// Whether the opened interface still exists.
@@ -141,8 +141,8 @@ impl Port {
                     self.outgoing.drain(..count).for_each(|outgoing| sent(now, &outgoing));
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => return Ok(()),
-                Err(error) if is_fatal(&error) => return Err(error),
                 Err(error) => {
+                    let error = unless_fatal(error)?;
                     tracing::debug!(%error, interface = self.socket.interface().name, "a frame was refused");
                     self.counters.refused += 1;
                     self.outgoing.pop_front();
@@ -151,6 +151,12 @@ impl Port {
         }
         Ok(())
     }
+}
+
+/// The counters, with what the kernel dropped since the last time, and what could not be read since the beginning.
+fn with_socket(counters: &mut PortCounters, drops: u32, unreadable: u64) -> PortCounters {
+    counters.kernel_drops += u64::from(drops);
+    PortCounters { uncut: counters.uncut + unreadable, ..*counters }
 }
 
 /// Completes a frame: gives one or more complete frames.
@@ -246,6 +252,16 @@ mod tests {
         let mut bytes = [&[7; 12][..], &[8, 0, 0x45, 0, 0, 28 + payload as u8, 0, 0, 0, 0, 64, 17]].concat();
         bytes.resize(14 + 28 + payload, 3);
         bytes
+    }
+
+    #[test]
+    fn what_the_socket_dropped_is_added_to_the_counters() {
+        let mut counters = PortCounters { uncut: 5, ..PortCounters::default() };
+        for (drops, unreadable, expected) in [(0, 0, (0, 5)), (3, 0, (3, 5)), (4, 2, (7, 7)), (0, 2, (7, 7))]
+        {
+            let now = with_socket(&mut counters, drops, unreadable);
+            assert_eq!((now.kernel_drops, now.uncut), expected);
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use headway_units::Instant;
 use socket2::{Domain, Socket, Type};
 
 use crate::carrier::batch::{Inbox, Outbox};
-use crate::carrier::is_fatal;
+use crate::carrier::unless_fatal;
 use crate::sys::{self, Control, Name, Outgoing};
 use crate::{Clock, Interface, NetError};
 pub use framing::Framing;
@@ -225,18 +225,19 @@ impl PacketSocket {
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(count) => Ok(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            Err(error) if is_fatal(&error) => Err(error),
-            // A frame with an offload that the offload header cannot describe: the kernel has dropped it.
-            Err(error) if self.offload && error.kind() == io::ErrorKind::InvalidInput => {
-                self.unreadable += 1;
-                Ok(0)
-            }
-            Err(error) => {
-                // It is down and may come up again, unless it was removed.
-                tracing::warn!(%error, interface = self.interface.name, "reading frames");
-                if self.exists() { Ok(0) } else { Err(io::Error::from_raw_os_error(libc::ENODEV)) }
-            }
+            Err(error) => self.not_read(unless_fatal(error)?).map(|()| 0),
         }
+    }
+
+    fn not_read(&mut self, error: io::Error) -> io::Result<()> {
+        // A frame with an offload that the offload header cannot describe: the kernel has dropped it.
+        if self.offload && error.kind() == io::ErrorKind::InvalidInput {
+            self.unreadable += 1;
+            return Ok(());
+        }
+        // It is down and may come up again, unless it was removed.
+        tracing::warn!(%error, interface = self.interface.name, "reading frames");
+        if self.exists() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ENODEV)) }
     }
 
     /// How many frames [`PacketSocket::fill`] read.
@@ -355,3 +356,24 @@ impl Drop for RxAll {
 const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// `linux/if_packet.h`: frames have an offload header.
 const PACKET_VNET_HDR: i32 = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::namespace::within;
+
+    /// As with a frame of a kind of offload that is newer than the header.
+    #[test]
+    fn a_frame_that_cannot_be_described_is_counted_where_offload_is_described() {
+        within(|_| {
+            let refuse = |mut socket: PacketSocket, number| {
+                socket.not_read(io::Error::from_raw_os_error(number)).expect("an interface that exists");
+                socket.unreadable()
+            };
+            let relaying = || PacketSocket::open_for_relaying("lo").expect("an interface");
+            assert_eq!(refuse(relaying(), libc::EINVAL), 1);
+            assert_eq!(refuse(relaying(), libc::ENETDOWN), 0);
+            assert_eq!(refuse(PacketSocket::open("lo", 1514).expect("an interface"), libc::EINVAL), 0);
+        });
+    }
+}

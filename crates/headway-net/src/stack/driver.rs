@@ -6,6 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use headway_tcp::OnlyPeer;
 use headway_trace::Direction;
@@ -16,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::shared::{Core, Shared};
 use crate::capture::Recorder;
-use crate::{Arrival, CaptureFile, Carrier};
+use crate::{Arrival, CaptureFile, Carrier, Housekeeping};
 
 /// Moves packets between the carrier and the host, and handles the host's timers.
 pub(super) struct Driver<C> {
@@ -45,7 +46,7 @@ enum Turn {
 impl<C: Carrier> Driver<C> {
     pub(super) fn new(carrier: C, shared: Arc<Shared>, kicks: OwnedFd, capture: Option<CaptureFile>) -> Self {
         let recorder = Recorder::new(capture);
-        let only_peer = carrier.only_peer();
+        let only_peer = carrier.properties().only_peer;
         Self {
             carrier,
             only_peer,
@@ -97,7 +98,7 @@ impl<C: Carrier> Driver<C> {
         let mut readable = true;
         loop {
             let arrived = if readable { self.carrier.fill(&self.shared.clock)? } else { 0 };
-            let trouble = self.carrier.trouble();
+            let trouble = self.carrier.housekeeping().and_then(Housekeeping::trouble);
             let turn = self.turn(arrived > 0, trouble);
             // Packets first, since they are urgent for the peer.
             let flushed = self.carrier.flush();
@@ -106,15 +107,18 @@ impl<C: Carrier> Driver<C> {
             }
             let was_congested = std::mem::replace(&mut self.congested, !flushed?);
             readable = match turn {
+                // The host was not asked for packets.
+                Turn::Over | Turn::Sleep(_) if was_congested && !self.congested => {
+                    self.sleep(Some(Instant::ZERO))?
+                }
                 Turn::Over if !self.congested => return Ok(()),
                 Turn::Over => self.sleep(None)?,
-                // The host was not asked for packets.
-                Turn::Sleep(_) if was_congested && !self.congested => self.sleep(Some(Instant::ZERO))?,
-                Turn::Again if !self.congested => self.sleep(Some(Instant::ZERO))?,
-                Turn::Again => self.sleep(None)?,
+                // A carrier that is full now has the next turn say what to wait for.
+                Turn::Again => self.sleep(Some(Instant::ZERO))?,
                 // What could not be sent may have made something due.
                 Turn::Sleep(until) => {
-                    self.sleep(until.into_iter().chain(self.carrier.next_deadline()).min())?
+                    let due = self.next_deadline();
+                    self.sleep(until.into_iter().chain(due).min())?
                 }
             };
         }
@@ -123,7 +127,7 @@ impl<C: Carrier> Driver<C> {
     /// All work that needs the host, under one lock.
     fn turn(&mut self, arrived: bool, trouble: Option<String>) -> Turn {
         let shared = self.shared.clone();
-        let restarted = self.carrier.restarted_peers();
+        let restarted = self.carrier.housekeeping().map_or_else(Vec::new, Housekeeping::restarted_peers);
         let mut packets = Vec::new();
         if arrived {
             // Packets are parsed and judged before the lock on the host is taken.
@@ -153,18 +157,22 @@ impl<C: Carrier> Driver<C> {
             }
         }
         drop(packets);
-        for peer in self.carrier.returned_peers() {
-            core.host.retransmit_to(shared.clock.now(), peer);
+        let mut house = self.carrier.housekeeping();
+        if let Some(house) = &mut house {
+            for peer in house.returned_peers() {
+                core.host.retransmit_to(shared.clock.now(), peer);
+            }
+            self.accepted.iter().for_each(|&index| house.accepted(index));
         }
-        for index in self.accepted.drain(..) {
-            self.carrier.accepted(index);
-        }
+        self.accepted.clear();
         let now = shared.clock.now();
         core.host.handle_timeout(now);
-        self.carrier.handle_timeout(now);
-        for &(ours, theirs, mtu) in self.carrier.path_mtus() {
-            if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
-                core.host.set_path_mtu(now, ours, theirs, mtu);
+        if let Some(house) = house {
+            house.handle_timeout(now);
+            for &(ours, theirs, mtu) in house.path_mtus() {
+                if core.host.path(ours, theirs).is_some_and(|path| path.mtu != Some(mtu)) {
+                    core.host.set_path_mtu(now, ours, theirs, mtu);
+                }
             }
         }
         let mut over = false;
@@ -182,7 +190,7 @@ impl<C: Carrier> Driver<C> {
             Turn::Over
         } else {
             core.sleeping = true;
-            let deadlines = [core.host.next_deadline(), self.carrier.next_deadline(), core.closing];
+            let deadlines = [core.host.next_deadline(), self.next_deadline(), core.closing];
             Turn::Sleep(deadlines.into_iter().flatten().min())
         };
         // Tasks that wait for the lock get it first, or a busy driver would starve them.
@@ -197,22 +205,23 @@ impl<C: Carrier> Driver<C> {
             return true;
         }
         while let Some(slot) = self.carrier.slot() {
-            let Some(len) = core.host.poll_transmit(now, slot) else { return true };
-            self.recorder.record(now, &slot[..len], Direction::Outbound, None);
-            if core.host.takes_compact() {
-                self.carrier.queue_compact(len);
-            } else {
-                self.carrier.queue(len);
-            }
+            let Some(packet) = core.host.poll_transmit(now, slot) else { return true };
+            self.recorder.record(now, &slot[..packet.len], Direction::Outbound, None);
+            self.carrier.queue(packet);
         }
         false
     }
 
+    /// The carrier's.
+    fn next_deadline(&mut self) -> Option<Instant> {
+        self.carrier.housekeeping()?.next_deadline()
+    }
+
     /// Waits for the carrier, a task or the time. Returns whether the carrier is ready.
     fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
-        let timeout = until.map(|until| {
+        let timeout = until.and_then(|until| {
             let left = until.saturating_since(self.shared.clock.now()).as_nanos();
-            Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as _ }
+            Timespec::try_from(Duration::from_nanos(left)).ok()
         });
         let carrier = self.carrier.fd();
         let wanted = if self.congested { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
@@ -236,7 +245,9 @@ impl<C: Carrier> Driver<C> {
     fn end(self, carried: io::Result<()>) {
         let Self { mut carrier, shared, recorder, mut wakers, .. } = self;
         let name = carrier.name();
-        carrier.close();
+        if let Some(house) = carrier.housekeeping() {
+            house.close();
+        }
         // The interface is restored before a task may end the process.
         drop(carrier);
         let recorded = recorder.finish();

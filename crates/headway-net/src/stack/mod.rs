@@ -73,11 +73,12 @@ impl Stack {
         }
         let mut profile = config.profile.unwrap_or_else(Profile::modern);
         profile.mtu = profile.mtu.min(carrier.mtu());
-        profile.tagged_payloads = carrier.tags_payloads();
-        profile.compact_headers = carrier.compacts_headers();
+        let properties = carrier.properties();
+        profile.tagged_payloads = properties.tags_payloads;
+        profile.compact_headers = properties.compacts_headers;
         profile.not_sent = profile.not_sent.min(NOT_SENT);
         profile.check().map_err(NetError::Profile)?;
-        let carries_hack = carrier.keeps_segments();
+        let carries_hack = properties.keeps_segments;
         if profile.hack != HackMode::Off && !carries_hack {
             return Err(NetError::NoHack(carrier.name()));
         }
@@ -199,7 +200,7 @@ impl Stack {
     }
 
     /// As [`Stack::connect`], with its own profile, whose MTU must not exceed the stack's, and which must
-    /// not have HACK if the carrier does not support it ([`Carrier::keeps_segments`]).
+    /// not have HACK if the carrier does not support it ([`CarrierProperties::keeps_segments`](crate::CarrierProperties::keeps_segments)).
     ///
     /// # Errors
     /// As for [`Stack::connect`].

@@ -205,7 +205,7 @@ impl Core {
             wakers.extend(self.interceptor.take());
         }
         for (listener, waiting) in &mut self.acceptors {
-            if !waiting.is_empty() && self.host.acceptable(*listener) > 0 {
+            if self.host.acceptable(*listener) > 0 {
                 wakers.append(waiting);
             }
         }

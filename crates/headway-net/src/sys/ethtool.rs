@@ -125,8 +125,7 @@ mod tests {
     fn features_are_switched_on_and_off() {
         // SAFETY: no pointer is passed, and the thread does nothing else.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            eprintln!("SKIPPED: a network namespace needs root");
-            return;
+            return headway_test_fixture::process::say_skipped("root", "a network namespace");
         }
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
         let is_on = |wanted: &str| {

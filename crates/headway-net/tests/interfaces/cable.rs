@@ -24,7 +24,7 @@ pub(crate) const IPV6: [u8; 2] = [0x86, 0xdd];
 pub(crate) fn in_namespace(test: impl FnOnce() + Send) {
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
-        Err(error) => return say_skipped(&format!("network namespaces need root: {error}")),
+        Err(error) => return say_skipped("root", &format!("network namespaces: {error}")),
     };
     let name = std::thread::current().name().unwrap_or("test").to_owned();
     let test = || {

@@ -3,6 +3,7 @@
 use std::net::UdpSocket;
 
 use headway_net::{Carrier as _, Clock, Diverted, DivertingCarrier, TunCarrier, TunConfig};
+use headway_tcp::Transmit;
 use headway_test_fixture::packet;
 use headway_wire::TcpFlags;
 
@@ -54,7 +55,7 @@ fn the_host_gets_tcp_and_the_program_the_rest() {
         in_namespace(|| {
             let (mut carrier, mut diverted) = open(takes_tcp);
             assert_eq!((carrier.mtu(), carrier.name()), (1400, "TUN hw0".into()));
-            assert_eq!(carrier.next_deadline(), None);
+            assert!(carrier.housekeeping().is_none());
             let_the_kernel_send();
             let hosts = receive(&mut carrier, 2);
             let others: Vec<_> = std::iter::from_fn(|| diverted.try_next()).collect();
@@ -121,7 +122,7 @@ async fn the_program_writes_into_the_device_too() {
         );
         let syn = packet::segment(&ip, &tcp, &headway_wire::TcpOptions::default(), b"");
         carrier.slot().expect("room")[..syn.len()].copy_from_slice(&syn);
-        carrier.queue(syn.len());
+        carrier.queue(Transmit { len: syn.len(), compact: false });
         assert!(carrier.flush().expect("a TUN"));
         let answer = receive(&mut carrier, 1).remove(0);
         assert_eq!(answer[33] & TcpFlags::RST.bits(), TcpFlags::RST.bits(), "no one listens");

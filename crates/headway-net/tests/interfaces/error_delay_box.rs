@@ -9,6 +9,7 @@ use headway_link::LinkConfig;
 use headway_net::error_delay_box::{BoxConfig, BoxControl, BoxEnd, LaneConfig, LiveBox, Priority};
 use headway_net::packet_socket::FrameChecksum;
 use headway_net::{CaptureFile, Carrier as _, Clock, TunCarrier, TunConfig};
+use headway_tcp::Transmit;
 use headway_units::Duration;
 use parking_lot::Mutex;
 
@@ -295,7 +296,7 @@ fn a_tun_and_an_ethernet_are_connected() {
         let clock = Clock::new();
         let send = |near: &mut TunCarrier, packet: &[u8]| {
             near.slot().expect("room")[..packet.len()].copy_from_slice(packet);
-            near.queue(packet.len());
+            near.queue(Transmit { len: packet.len(), compact: false });
             assert!(near.flush().expect("a TUN"));
         };
         // The interface of the box is its end of the cable.

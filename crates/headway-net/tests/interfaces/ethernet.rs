@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Once;
 
-use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig};
+use headway_net::{Arrival, Carrier, Clock, EthernetCarrier, EthernetConfig, Housekeeping as _};
+use headway_tcp::Transmit;
 use headway_units::{Duration, Instant};
 use headway_wire::Received;
 use tracing::span::{Attributes, Id, Record};
@@ -51,7 +52,7 @@ impl Ends {
     #[track_caller]
     pub(crate) fn send(&mut self, packet: &[u8]) {
         self.carrier.slot().expect("room")[..packet.len()].copy_from_slice(packet);
-        self.carrier.queue(packet.len());
+        self.carrier.queue(Transmit { len: packet.len(), compact: false });
         assert!(self.carrier.flush().expect("an interface"));
     }
 
@@ -71,6 +72,13 @@ impl Ends {
         let seen = look(&arrivals);
         assert!(self.carrier.flush().expect("an interface"));
         seen
+    }
+
+    /// That the stack has sent nothing that the station did not get: the station asks, and gets the answer next.
+    #[track_caller]
+    pub(crate) fn sent_nothing(&mut self, question: &[u8], answer: &[u8]) {
+        assert_eq!(self.hear(question), [[0_u8; 0]; 0]);
+        assert_eq!(self.station.receive(), answer);
     }
 
     pub(crate) fn time_out(&mut self, now: Instant) {
@@ -96,13 +104,6 @@ fn answer() -> Vec<u8> {
     arp(THEIR_MAC, 2, (OUR_MAC, OURS), (THEIR_MAC, THEIRS))
 }
 
-/// That nothing was sent before: the station asks, and the next that it gets is the answer.
-#[track_caller]
-fn nothing_was_sent(ends: &mut Ends) {
-    assert_eq!(ends.hear(&question()), [[0_u8; 0]; 0]);
-    assert_eq!(ends.station.receive(), answer());
-}
-
 #[test]
 fn packets_wait_for_the_answer_of_their_neighbour() {
     in_namespace(|| {
@@ -117,7 +118,7 @@ fn packets_wait_for_the_answer_of_their_neighbour() {
             assert_eq!(ends.station.receive(), frame(THEIR_MAC, OUR_MAC, IPV4, &packet));
         }
         assert_eq!(ends.carrier.next_deadline(), None);
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -136,7 +137,7 @@ fn a_question_is_asked_again_until_it_is_answered() {
         ends.hear(&arp(OUR_MAC, 2, (THEIR_MAC, THEIRS), (OUR_MAC, OURS)));
         assert_eq!(ends.carrier.next_deadline(), None);
         ends.station.receive();
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -144,7 +145,7 @@ fn a_question_is_asked_again_until_it_is_answered() {
 fn who_asks_for_our_address_gets_an_answer_and_is_known() {
     in_namespace(|| {
         let mut ends = Ends::new(&config("10.78.0.2/24"));
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
         let packet = segment(OURS, THEIRS, b"one");
         ends.send(&packet);
         ends.station.receive();
@@ -171,7 +172,7 @@ fn no_answer_to_what_is_not_for_us_or_cannot_be() {
         ];
         for (index, other) in others.iter().enumerate() {
             assert_eq!(ends.hear(other), [[0_u8; 0]; 0], "{index}");
-            nothing_was_sent(&mut ends);
+            ends.sent_nothing(&question(), &answer());
         }
     });
 }
@@ -238,7 +239,7 @@ fn another_station_with_our_address_is_reported_once() {
         warnings();
         let mut ends = Ends::new(&config("10.78.0.2/24"));
         ends.hear(&question());
-        // Our own, and one of nobody.
+        // Our own, and one whose sender has a multicast address.
         ends.hear(&arp(BROADCAST, 1, (OUR_MAC, OURS), ([0; 6], OURS)));
         ends.hear(&arp(BROADCAST, 1, ([3, 0, 0, 0, 0, 1], OURS), ([0; 6], OURS)));
         assert_eq!(warnings(), 0);
@@ -297,7 +298,7 @@ fn the_stack_gets_what_is_for_its_addresses() {
         let only_peer = THEIRS.parse().ok();
         ends.carrier = EthernetCarrier::open(&EthernetConfig { only_peer, ..config("10.78.0.2/24") })
             .expect("an interface");
-        assert!(ends.carrier.only_peer().is_some());
+        assert!(ends.carrier.properties().only_peer.is_some());
         assert_eq!(ends.hear(&corrupted), [packet_in(&corrupted)], "with one peer it is that one's");
         corrupted[0] ^= 1;
         assert_eq!(ends.hear(&corrupted), [[0_u8; 0]; 0], "another station's");
@@ -332,7 +333,7 @@ fn the_longest_packet_is_the_interfaces_or_the_configured_one() {
             assert_eq!(carrier.mtu(), expected);
             assert_eq!(carrier.slot().expect("room").len(), usize::from(expected));
             assert_eq!(carrier.name(), "interface hw1");
-            assert!(carrier.keeps_segments() && carrier.only_peer().is_none());
+            assert!(carrier.properties().keeps_segments && carrier.properties().only_peer.is_none());
         }
     });
 }

@@ -1,6 +1,6 @@
 //! A carrier with an address of its own on an Ethernet, over IPv6.
 
-use headway_net::{Carrier as _, EthernetCarrier, EthernetConfig};
+use headway_net::{EthernetCarrier, EthernetConfig, Housekeeping as _};
 use headway_test_fixture::packet::icmp;
 use headway_test_fixture::process::wait_until;
 use headway_wire::IpHeader;
@@ -57,13 +57,6 @@ fn advertisement(flags: u8, mac: Option<Mac>) -> Vec<u8> {
     message((OUR_MAC, OURS), (THEIR_MAC, THEIRS), (ADVERTISEMENT, flags), THEIRS, mac)
 }
 
-/// That nothing was sent before: the station asks, and the next that it gets is the answer.
-#[track_caller]
-fn nothing_was_sent(ends: &mut Ends) {
-    assert_eq!(ends.hear(&question()), [[0_u8; 0]; 0]);
-    assert_eq!(ends.station.receive(), answer());
-}
-
 #[test]
 fn packets_wait_for_the_answer_of_their_neighbour() {
     in_namespace(|| {
@@ -81,7 +74,7 @@ fn packets_wait_for_the_answer_of_their_neighbour() {
         for packet in packets {
             assert_eq!(ends.station.receive(), frame(THEIR_MAC, OUR_MAC, IPV6, &packet));
         }
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -128,7 +121,7 @@ fn who_wants_our_address_is_told_that_it_is_taken() {
         assert_eq!(ends.station.receive(), message(ALL_NODES, (OUR_MAC, OURS), kind, OURS, Some(OUR_MAC)));
         // Any other address it may have.
         ends.hear(&message(THEIR_GROUP, (THEIR_MAC, ANYONE), (SOLICITATION, 0), THEIRS, None));
-        nothing_was_sent(&mut ends);
+        ends.sent_nothing(&question(), &answer());
     });
 }
 
@@ -150,7 +143,7 @@ fn no_answer_to_what_is_not_for_us_or_cannot_be() {
         .enumerate()
         {
             assert_eq!(ends.hear(other), [[0_u8; 0]; 0], "{index}");
-            nothing_was_sent(&mut ends);
+            ends.sent_nothing(&question(), &answer());
         }
     });
 }

@@ -1,17 +1,17 @@
 //! A stack on a TUN, with this machine's kernel as its peer.
 
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream, UdpSocket};
 use std::thread;
 
-use headway_net::{Carrier as _, Stack, StackConfig, TunCarrier, TunConfig};
-use headway_tcp::{HackMode, Profile};
+use headway_net::{Carrier as _, Clock, Stack, StackConfig, TunCarrier, TunConfig};
+use headway_tcp::{HackMode, Profile, Transmit};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::wait_until;
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::Runtime;
 
-use crate::cable::{in_namespace, ip};
+use crate::cable::{in_namespace, ip, segment, wait};
 
 const LEN: usize = 3_000_000;
 
@@ -35,7 +35,7 @@ fn data_goes_both_ways_with_and_without_offload() {
             std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "0").expect("a kernel with IPv6");
             std::fs::write("/proc/sys/net/ipv6/conf/default/accept_dad", "0").expect("a kernel with IPv6");
             let carrier = TunCarrier::open(&TunConfig { offload, ..config(address) }).expect("a TUN");
-            assert_eq!(carrier.keeps_segments(), !offload);
+            assert_eq!(carrier.properties().keeps_segments, !offload);
             wait_until("an address that can be used", || !ip("addr show dev hw0").contains("tentative"));
             let ours: IpAddr = config(address).address.address();
             let hack = if offload { HackMode::Off } else { HackMode::Hack };
@@ -65,6 +65,26 @@ fn data_goes_both_ways_with_and_without_offload() {
             assert_eq!(from, near.local_addr().expect("an address"));
         });
     }
+}
+
+/// A device that is down gives nothing to read and drops what is written, and works again when it is up.
+#[test]
+fn a_device_that_is_set_down_for_a_while_is_kept() {
+    in_namespace(|| {
+        let mut carrier = TunCarrier::open(&config("10.78.0.2/24")).expect("a TUN");
+        let clock = Clock::new();
+        ip("link set hw0 down");
+        assert_eq!(carrier.fill(&clock).expect("not a failure"), 0);
+        let packet = segment("10.78.0.2", "10.78.0.1", b"data");
+        carrier.slot().expect("room")[..packet.len()].copy_from_slice(&packet);
+        carrier.queue(Transmit { len: packet.len(), compact: false });
+        assert!(carrier.flush().expect("not a failure"), "it is dropped");
+        ip("link set hw0 up");
+        let near = UdpSocket::bind("10.78.0.1:0").expect("the kernel's address");
+        near.send_to(b"up again", "10.78.0.2:9").expect("a route");
+        wait(carrier.fd());
+        assert_eq!(carrier.fill(&clock).expect("a device that is up"), 1);
+    });
 }
 
 #[test]
@@ -134,7 +154,9 @@ fn what_cannot_work_is_refused() {
         }
         assert!(TunCarrier::open(&named("a-name-of-15-by")).is_ok());
         let only_peer = parsed("10.78.0.1");
-        let carrier = TunCarrier::open(&TunConfig { only_peer, ..ok }).expect("a TUN");
-        assert!(carrier.only_peer().is_some());
+        let carrier = TunCarrier::open(&TunConfig { only_peer, ..ok.clone() }).expect("a TUN");
+        assert!(carrier.properties().only_peer.is_some());
+        let error = TunCarrier::open(&ok).err().expect("it is open").to_string();
+        assert!(error.contains("a device that no other program has open"), "{error}");
     });
 }

@@ -1,79 +1,36 @@
-//! A carrier of any kind: what the trait gives, and what a box of one passes on.
+//! A carrier of any kind: what the traits give, and what a box of one passes on.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::net::UnixDatagram;
 
-use headway_net::{Arrival, Carrier, Clock};
-use headway_tcp::OnlyPeer;
+use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping};
+use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 
 use crate::carrier::{OURS, THEIRS};
 
-/// A carrier that has only what every one must have.
-struct Plain {
-    socket: UnixDatagram,
-    slot: [u8; 9],
-    queued: Vec<usize>,
-}
+/// Keeps house, and has nothing to do for it.
+struct Calm;
 
-impl Plain {
-    fn new() -> Self {
-        Self { socket: UnixDatagram::unbound().expect("a socket"), slot: [0; 9], queued: Vec::new() }
-    }
-}
-
-impl Carrier for Plain {
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    fn mtu(&self) -> u16 {
-        1400
-    }
-
-    fn name(&self) -> String {
-        "plain".into()
-    }
-
-    fn fill(&mut self, _: &Clock) -> io::Result<usize> {
-        Ok(0)
-    }
-
-    fn received<'a>(&'a self, _: &mut Vec<Arrival<'a>>) {}
-
-    fn slot(&mut self) -> Option<&mut [u8]> {
-        Some(&mut self.slot)
-    }
-
-    fn queue(&mut self, len: usize) {
-        self.queued.push(len);
-    }
-
-    fn flush(&mut self) -> io::Result<bool> {
-        Ok(true)
-    }
-}
+impl Housekeeping for Calm {}
 
 #[test]
 fn a_carrier_has_nothing_special_unless_it_says_so() {
-    let mut plain = Plain::new();
-    assert!(plain.keeps_segments() && !plain.tags_payloads() && !plain.compacts_headers());
-    assert!(plain.only_peer().is_none() && plain.trouble().is_none() && plain.next_deadline().is_none());
-    assert!(plain.restarted_peers().is_empty() && plain.returned_peers().is_empty());
-    assert!(plain.path_mtus().is_empty());
-    plain.accepted(3);
-    plain.handle_timeout(Instant::ZERO);
-    plain.close();
-    plain.queue_compact(7);
-    assert_eq!(plain.queued, [7], "it has no compact form");
+    assert!(Calm.trouble().is_none() && Calm.next_deadline().is_none() && Calm.path_mtus().is_empty());
+    assert!(Calm.restarted_peers().is_empty() && Calm.returned_peers().is_empty());
+    Calm.accepted(3);
+    Calm.handle_timeout(Instant::ZERO);
+    Calm.close();
+    let CarrierProperties { keeps_segments, tags_payloads, compacts_headers, only_peer } =
+        CarrierProperties::default();
+    assert!(keeps_segments && !tags_payloads && !compacts_headers && only_peer.is_none());
 }
 
 /// A carrier that has everything.
 struct Rich {
-    plain: Plain,
-    path_mtus: [(IpAddr, IpAddr, u16); 1],
+    socket: UnixDatagram,
+    slot: [u8; 9],
     /// What it was told.
     told: std::sync::Arc<parking_lot::Mutex<Vec<String>>>,
 }
@@ -86,7 +43,7 @@ impl Rich {
 
 impl Carrier for Rich {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.plain.fd()
+        self.socket.as_fd()
     }
 
     fn mtu(&self) -> u16 {
@@ -97,20 +54,13 @@ impl Carrier for Rich {
         "rich".into()
     }
 
-    fn keeps_segments(&self) -> bool {
-        false
+    fn properties(&self) -> CarrierProperties {
+        let only_peer = Some(OnlyPeer::new(OURS, THEIRS));
+        CarrierProperties { keeps_segments: false, tags_payloads: true, compacts_headers: true, only_peer }
     }
 
-    fn tags_payloads(&self) -> bool {
-        true
-    }
-
-    fn compacts_headers(&self) -> bool {
-        true
-    }
-
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        Some(OnlyPeer::new(OURS, THEIRS))
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
     }
 
     fn fill(&mut self, _: &Clock) -> io::Result<usize> {
@@ -121,83 +71,48 @@ impl Carrier for Rich {
         packets.push(Arrival::new(b"packet", Instant::ZERO, headway_wire::ChecksumTrust::None));
     }
 
-    fn accepted(&mut self, index: usize) {
-        self.tell(format!("accepted {index}"));
-    }
-
     fn slot(&mut self) -> Option<&mut [u8]> {
-        self.plain.slot()
+        Some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize) {
-        self.tell(format!("queue {len}"));
-    }
-
-    fn queue_compact(&mut self, len: usize) {
-        self.tell(format!("compact {len}"));
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
+        self.tell(format!("queue {len} {compact}"));
     }
 
     fn flush(&mut self) -> io::Result<bool> {
         self.tell("flush");
         Ok(false)
     }
+}
 
-    fn trouble(&mut self) -> Option<String> {
-        Some("trouble".into())
-    }
-
-    fn restarted_peers(&mut self) -> Vec<IpAddr> {
-        vec![OURS]
-    }
-
-    fn returned_peers(&mut self) -> Vec<IpAddr> {
-        vec![THEIRS]
-    }
-
-    fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
-        &self.path_mtus
-    }
-
+impl Housekeeping for Rich {
     fn close(&mut self) {
         self.tell("close");
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        Some(Instant::from_nanos(9))
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.tell(format!("timeout {}", now.as_nanos()));
     }
 }
 
 #[test]
 fn a_box_passes_everything_on() {
     let told = std::sync::Arc::<parking_lot::Mutex<Vec<String>>>::default();
-    let other = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let rich = Rich { plain: Plain::new(), path_mtus: [(OURS, other, 500)], told: told.clone() };
+    let socket = UnixDatagram::unbound().expect("a socket");
+    let rich = Rich { socket, slot: [0; 9], told: told.clone() };
     // Called as a carrier, and not as what is inside.
     fn use_it(mut carrier: impl Carrier) {
         assert_eq!((carrier.mtu(), carrier.name()), (1300, "rich".into()));
-        assert!(!carrier.keeps_segments() && carrier.tags_payloads() && carrier.compacts_headers());
-        assert!(carrier.only_peer().is_some());
+        let CarrierProperties { keeps_segments, tags_payloads, compacts_headers, only_peer } =
+            carrier.properties();
+        assert!(!keeps_segments && tags_payloads && compacts_headers && only_peer.is_some());
         assert_eq!(carrier.fill(&Clock::new()).expect("seven"), 7);
         let mut packets = Vec::new();
         carrier.received(&mut packets);
         assert_eq!(packets[0].packet, b"packet");
         drop(packets);
-        carrier.accepted(2);
         assert_eq!(carrier.slot().map(|slot| slot.len()), Some(9));
-        carrier.queue(3);
-        carrier.queue_compact(4);
+        carrier.queue(Transmit { len: 3, compact: false });
+        carrier.queue(Transmit { len: 4, compact: true });
         assert!(!carrier.flush().expect("not all"));
-        assert_eq!(carrier.trouble().as_deref(), Some("trouble"));
-        assert_eq!((carrier.restarted_peers(), carrier.returned_peers()), (vec![OURS], vec![THEIRS]));
-        assert_eq!(carrier.path_mtus().first().map(|path| path.2), Some(500));
-        assert_eq!(carrier.next_deadline(), Some(Instant::from_nanos(9)));
-        carrier.handle_timeout(Instant::from_nanos(5));
-        carrier.close();
+        carrier.housekeeping().expect("it has everything").close();
     }
     use_it(Box::new(rich) as Box<dyn Carrier>);
-    assert_eq!(told.lock().join(", "), "accepted 2, queue 3, compact 4, flush, timeout 5, close");
+    assert_eq!(told.lock().join(", "), "queue 3 false, queue 4 true, flush, close");
 }

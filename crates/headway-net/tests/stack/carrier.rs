@@ -8,8 +8,8 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig};
-use headway_tcp::Profile;
+use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig};
+use headway_tcp::{Profile, Transmit};
 use headway_test_fixture::packet;
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions};
@@ -81,6 +81,14 @@ impl Carrier for Wire {
         "a wire".into()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties::default()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.path_mtus.clone_from(&self.news.lock().path_mtus);
         if let Some(number) = self.news.lock().failure {
@@ -105,15 +113,11 @@ impl Carrier for Wire {
         );
     }
 
-    fn accepted(&mut self, index: usize) {
-        self.news.lock().accepted.push(index);
-    }
-
     fn slot(&mut self) -> Option<&mut [u8]> {
         (self.waiting.len() < ROOM).then_some(&mut self.slot)
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, .. }: Transmit) {
         self.waiting.push_back(self.slot[..len].to_vec());
     }
 
@@ -126,6 +130,12 @@ impl Carrier for Wire {
             }
         }
         Ok(true)
+    }
+}
+
+impl Housekeeping for Wire {
+    fn accepted(&mut self, index: usize) {
+        self.news.lock().accepted.push(index);
     }
 
     fn trouble(&mut self) -> Option<String> {
@@ -174,12 +184,16 @@ pub(crate) struct Got {
 }
 
 impl Peer {
-    /// A carrier, and the peer at its other end.
+    /// A carrier with room for a few packets, after which it has to wait, and the peer at its other end.
     pub(crate) fn new() -> (Box<dyn Carrier>, Self) {
+        Self::with_room_for(1)
+    }
+
+    /// With room for at least `bytes`.
+    pub(crate) fn with_room_for(bytes: usize) -> (Box<dyn Carrier>, Self) {
         let (near, socket) = UnixDatagram::pair().expect("sockets");
         socket.set_read_timeout(Some(LONG)).expect("an option");
-        // Room for a few packets, after which the carrier has to wait.
-        socket2::SockRef::from(&near).set_send_buffer_size(1).expect("an option");
+        socket2::SockRef::from(&near).set_send_buffer_size(bytes).expect("an option");
         let news = Arc::<Mutex<News>>::default();
         let peer = Self { socket, news: news.clone(), next: SeqNumber(1000), theirs: SeqNumber(0) };
         (Box::new(Wire::on(near, news)), peer)

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
-use headway_net::{CaptureFile, Stack, StackConfig, TcpStream};
+use headway_net::{CaptureFile, LogFile, QlogFile, Stack, StackConfig, TcpStream};
 use headway_tcp::{Path, Profile};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::wait_until;
+use headway_trace::{QlogClock, QlogHeader, VantagePoint};
 use headway_units::Duration;
 use headway_wire::TcpFlags;
 use parking_lot::Mutex;
@@ -141,6 +142,24 @@ async fn a_carrier_that_is_full_loses_nothing() {
     drop((writing.await, peer, stack));
 }
 
+/// A carrier takes eight packets at a time. The others follow at once, and wait for nothing that may not come.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_than_a_carrier_takes_at_once_is_sent_in_turns() {
+    const LEN: usize = 5_000;
+    let (wire, mut peer) = Peer::with_room_for(100_000);
+    let profile = Profile { mtu: 400, initial_window: 100, nagle: false, ..patient() };
+    let stack = start(wire, OURS, profile);
+    let listener = stack.listen(Peer::address(), 4).expect("a free port");
+    peer.open();
+    let (mut stream, _) = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
+    stream.write_all(&Pattern(3).bytes(0, LEN)).await.expect("room");
+    let mut all = Vec::new();
+    while all.len() < LEN {
+        all.extend(peer.receive().payload);
+    }
+    Pattern(3).check_all(LEN, &all);
+}
+
 /// Packets wait until a program listens: before that connections would be refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_wait_for_the_first_listener() {
@@ -158,6 +177,19 @@ async fn a_stack_that_has_not_begun_can_be_closed() {
     let stack = start(wire, OURS, Profile::modern());
     timeout(LONG, stack.close(LONG)).await.expect("in time").expect("no error");
     assert!(peer.news.lock().is_closed);
+}
+
+/// What ends the connections is sent as soon as the carrier has room again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stack_that_is_closed_while_its_carrier_is_full_resets_its_connections() {
+    let (stack, mut stream, peer) = connected(Profile::modern()).await;
+    stream.write_all(&[7; 20_000]).await.expect("room");
+    wait_until("a full socket", || peer.news.lock().refusals > 0);
+    let closing = tokio::spawn(async move { stack.close(std::time::Duration::ZERO).await });
+    let error = timeout(LONG, stream.read_u8()).await.expect("in time").expect_err("it is over");
+    assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+    peer.receive_until(|got| got.tcp.flags.contains(TcpFlags::RST));
+    timeout(LONG, closing).await.expect("in time").expect("no panic").expect("no error");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -277,7 +309,7 @@ async fn a_capture_has_the_packets_of_tcp_in_both_directions() {
     assert!(!file.has(b"corrupted: the header can be read"));
 }
 
-/// A file on a disk that has room for so many bytes.
+/// A file on a disk that has room for this number of bytes.
 struct Full(usize);
 
 impl io::Write for Full {
@@ -292,20 +324,29 @@ impl io::Write for Full {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_capture_that_fails_is_reported_at_the_end() {
+async fn a_capture_or_log_that_fails_is_reported_at_the_end() {
     let capture = CaptureFile::new(Box::new(Full(1500)), &["wire"]).expect("a capture");
-    let (wire, mut peer) = Peer::new();
-    let config = StackConfig { addresses: vec![OURS], capture: Some(capture), ..StackConfig::default() };
-    let stack = Stack::start(wire, config).expect("a thread");
-    let listener = stack.listen(Peer::address(), 4).expect("a free port");
-    peer.open();
-    let (mut stream, _) = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
-    peer.send(TcpFlags::ACK | TcpFlags::PSH, &[7; 1000]);
-    stream.read_exact(&mut [0; 1000]).await.expect("the stack goes on");
-    drop((stream, listener));
-    let end = timeout(LONG, stack.close(std::time::Duration::ZERO)).await.expect("in time");
-    let error = end.expect_err("the capture is not complete");
-    assert_eq!(error.to_string(), "the trace could not be written");
+    let log = LogFile::new(Box::new(Full(100)));
+    let (title, vantage_point) = ("wire".into(), VantagePoint::Server);
+    let header = QlogHeader { title, vantage_point, clock: QlogClock::Virtual };
+    let qlog = QlogFile::new(Box::new(Full(100)), &header);
+    for config in [
+        StackConfig { capture: Some(capture), ..StackConfig::default() },
+        StackConfig { log: Some(log), ..StackConfig::default() },
+        StackConfig { qlog: Some(qlog), ..StackConfig::default() },
+    ] {
+        let (wire, mut peer) = Peer::new();
+        let stack = Stack::start(wire, StackConfig { addresses: vec![OURS], ..config }).expect("a thread");
+        let listener = stack.listen(Peer::address(), 4).expect("a free port");
+        peer.open();
+        let (mut stream, _) = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
+        peer.send(TcpFlags::ACK | TcpFlags::PSH, &[7; 1000]);
+        stream.read_exact(&mut [0; 1000]).await.expect("the stack goes on");
+        drop((stream, listener));
+        let end = timeout(LONG, stack.close(std::time::Duration::ZERO)).await.expect("in time");
+        let error = end.expect_err("it is not complete");
+        assert_eq!(error.to_string(), "the trace could not be written");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

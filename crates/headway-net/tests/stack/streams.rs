@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use headway_net::{Stack, TcpListener, TcpStream};
+use headway_net::{Stack, StackConfig, TcpListener, TcpStream};
 use headway_tcp::{HackMode, KeepAlive, Profile};
 use headway_test_fixture::process::wait_until;
 use headway_wire::{Dscp, TcpFlags};
@@ -230,6 +230,22 @@ async fn a_profile_must_fit_the_stack() {
             .await
             .is_err()
     );
+}
+
+#[tokio::test]
+async fn a_stack_has_at_most_as_many_connections_as_were_configured() {
+    let (wire, mut peer) = Peer::new();
+    let config = StackConfig { addresses: vec![OURS], max_connections: 1, ..StackConfig::default() };
+    let stack = Stack::start(wire, config).expect("a thread");
+    let listener = stack.listen(Peer::address(), 4).expect("a free port");
+    peer.open();
+    let accepted = timeout(LONG, listener.accept()).await.expect("in time").expect("a connection");
+    let another = timeout(LONG, stack.connect((THEIRS, 7).into())).await.expect("at once");
+    assert_eq!(
+        another.err().expect("one too many").to_string(),
+        "the host has as many connections as it may"
+    );
+    drop(accepted);
 }
 
 #[tokio::test]

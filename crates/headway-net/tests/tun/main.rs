@@ -42,7 +42,7 @@ fn the_stack_survives_arbitrary_input() {
     // Only this thread is in the namespace.
     let attacked = thread::spawn(move || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
-            say_skipped(&format!("network namespaces need root: {error}"));
+            say_skipped("root", &format!("network namespaces: {error}"));
             return;
         }
         survive(&handle);

@@ -6,8 +6,10 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use headway_net::{Arrival, Carrier, Clock, Stack, StackConfig, UdpCarrier, UdpConfig};
-use headway_tcp::{HostCounters, Profile, Variant};
+use headway_net::{
+    Arrival, Carrier, CarrierProperties, Clock, Housekeeping, Stack, StackConfig, UdpCarrier, UdpConfig,
+};
+use headway_tcp::{HostCounters, Profile, Transmit, Variant};
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
@@ -43,6 +45,14 @@ impl Carrier for Whole {
         self.0.name()
     }
 
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties::default()
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        self.0.housekeeping()
+    }
+
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.0.fill(clock)
     }
@@ -55,8 +65,8 @@ impl Carrier for Whole {
         self.0.slot()
     }
 
-    fn queue(&mut self, len: usize) {
-        self.0.queue(len);
+    fn queue(&mut self, sent: Transmit) {
+        self.0.queue(sent);
     }
 
     fn flush(&mut self) -> io::Result<bool> {
@@ -147,8 +157,7 @@ async fn a_full_packet_carries_more() {
 async fn over_ipv6_too() {
     let loopback = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
     if UdpSocket::bind((loopback, 0)).is_err() {
-        say_skipped("this machine has no IPv6 on its loopback");
-        return;
+        return say_skipped("ipv6", "on the loopback");
     }
     let [a, b] = free_addresses_of(loopback);
     let pair = Pair::between(profile(), UdpConfig::new(a, b), UdpConfig::new(b, a));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use headway_net::{Carrier as _, Clock, UdpCarrier, UdpConfig};
-use headway_tcp::Profile;
+use headway_tcp::{Profile, Transmit};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_wire::{Dscp, Ecn, IpHeader, Received, TcpFlags, TcpOptions};
@@ -26,7 +26,7 @@ fn every_codepoint_arrives_as_it_was_sent() {
             let ip = IpHeader { dscp, ecn, ..ip };
             let segment = packet::segment(&ip, &tcp, &TcpOptions::default(), b"data");
             from.slot().unwrap()[..segment.len()].copy_from_slice(&segment);
-            from.queue(segment.len());
+            from.queue(Transmit { len: segment.len(), compact: false });
         }
         assert!(from.flush().unwrap());
         let clock = Clock::new();

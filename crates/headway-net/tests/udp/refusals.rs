@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use headway_net::{Carrier as _, Clock, Stack, StackConfig, UdpCarrier, UdpConfig};
-use headway_tcp::Profile;
+use headway_tcp::{Profile, Transmit};
 use headway_test_fixture::process::free_addresses;
 use tokio::time::timeout;
 
@@ -45,7 +45,11 @@ fn addresses_that_cannot_work_are_refused() {
     // Of UDP over IPv4, 28 bytes; that of IPv6 inside is left out, 40 bytes.
     assert_eq!(carrier.mtu(), 1500 - 28 + 40);
     assert_eq!(carrier.name(), format!("UDP {}", carrier.local()));
-    assert!(carrier.compacts_headers() && !carrier.tags_payloads() && carrier.only_peer().is_none());
+    assert!(
+        carrier.properties().compacts_headers
+            && !carrier.properties().tags_payloads
+            && carrier.properties().only_peer.is_none()
+    );
     let v6 = UdpCarrier::open(&UdpConfig { peer: None, ..UdpConfig::new(address("[::1]:0"), any) }).unwrap();
     assert_eq!(v6.mtu(), 1500 - 48 + 40);
 }
@@ -85,7 +89,7 @@ fn other_destinations_are_unreachable() {
     };
     for packet in [segment("127.0.0.9", b"other"), vec![0; 40], segment("127.0.0.1", b"right")] {
         carrier.slot().unwrap()[..packet.len()].copy_from_slice(&packet);
-        carrier.queue(packet.len());
+        carrier.queue(Transmit { len: packet.len(), compact: false });
     }
     assert!(carrier.flush().unwrap());
     let mut received = [0; 100];

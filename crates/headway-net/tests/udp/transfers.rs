@@ -24,8 +24,7 @@ async fn ten_megabytes_each_way_at_once() {
 async fn over_ipv6_too() {
     let loopback = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
     if std::net::UdpSocket::bind((loopback, 0)).is_err() {
-        say_skipped("this machine has no IPv6 on its loopback");
-        return;
+        return say_skipped("ipv6", "on the loopback");
     }
     let [a, b] = free_addresses_of(loopback);
     let pair = Pair::between(Profile::modern(), UdpConfig::new(a, b), UdpConfig::new(b, a));

@@ -1,6 +1,6 @@
 //! Links that were drawn at random: where the values of each claim lie on them, and the worst of them.
 
-use headway_lab::{Judgement, Results, Spread, WorstCell};
+use headway_lab::{Judgement, Mean, Results, Spread, WorstCell};
 use headway_scenario::key;
 use maud::{Markup, html};
 
@@ -10,13 +10,17 @@ use super::markdown::{escaped, row};
 use super::words::{count, number, with_unit};
 use crate::again::{Again, Recordings, again};
 
-/// The heads of the quantiles.
-const QUANTILES: [&str; 4] = ["worst", "5 %", "25 %", "50 %"];
+/// The heads of the quantiles and of the mean.
+const HEADS: [&str; 5] = ["worst", "5 %", "25 %", "50 %", "mean"];
 
-/// The quantiles of a claim's values, from the worst on.
-pub fn quantiles(judgement: &Judgement, spread: &Spread) -> [String; 4] {
+/// The quantiles of a claim's values, from the worst on, and their geometric mean with its 95 % interval.
+pub fn quantiles(judgement: &Judgement, spread: &Spread) -> [String; 5] {
     let values = [spread.worst, spread.percentile_5, spread.quartile, spread.median];
-    values.map(|value| with_unit(&number(value), &judgement.unit))
+    let [worst, twentieth, quarter, half] = values.map(|value| with_unit(&number(value), &judgement.unit));
+    let mean = spread.mean.map_or("-".into(), |Mean { value, interval: (least, most) }| {
+        format!("{} [{}, {}]", with_unit(&number(value), &judgement.unit), number(least), number(most))
+    });
+    [worst, twentieth, quarter, half, mean]
 }
 
 /// One of the worst links.
@@ -91,7 +95,7 @@ pub(super) fn section(entry: &Entry) -> Markup {
     }
     let [mut claims, mut values] =
         [Column::words("claim"), Column::labelled("links")].map(|column| vec![column]);
-    values.extend(QUANTILES.map(Column::labelled));
+    values.extend(HEADS.map(Column::labelled));
     for (judgement, spread) in &spreads {
         claims[0].push(html! { (judgement.says) });
         values[0].push(html! { (spread.cells) });
@@ -102,7 +106,7 @@ pub(super) fn section(entry: &Entry) -> Markup {
     claims.extend(values);
     html! {
         h3 { "On links drawn at random" }
-        p.note { (which(entry)) ". From the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach." }
+        p.note { (which(entry)) ". From the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach; the geometric mean, with its 95 % interval." }
         (table("claims", &format!("Links of {}", entry.name()), &claims, |_| false))
         @for (judgement, spread) in distinct(&spreads) {
             details {
@@ -132,10 +136,10 @@ pub(super) fn tables(text: &mut String, entries: &[Entry]) {
     if drawn.is_empty() {
         return;
     }
-    text.push_str("\n## On links drawn at random\n\nFrom the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach.\n\n");
+    text.push_str("\n## On links drawn at random\n\nFrom the worst on: the value that is reached on all links, and that which one in twenty, in four, in two does not reach; the geometric mean, with its 95 % interval.\n\n");
     text.push_str(&format!(
-        "| experiment | claim | cells | {} |\n|---|---|--:|--:|--:|--:|--:|\n",
-        QUANTILES.join(" | ")
+        "| experiment | claim | cells | {} |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
+        HEADS.join(" | ")
     ));
     for entry in &drawn {
         let name = format!("`{}` ({})", entry.name(), which(entry));
@@ -202,6 +206,8 @@ mod tests {
         assert!(table.contains("`n` (20 links, drawn from seed 1) | most | 20 | 0.100\u{d7} | "), "{table}");
         assert!(table.contains("most | \u{2265} 1.5\u{d7} in 90\u{a0}% of cells | 0.300\u{d7} |"), "{table}");
         assert!(page.contains("On links drawn at random") && page.contains("20 links, drawn from seed 1"));
+        // The 20th root of 20!, in tenths.
+        assert!(table.contains(" | 0.830\u{d7} [") && page.contains("0.830\u{d7} ["), "{table}");
         let worst: Vec<&str> = table.lines().filter(|line| line.contains("`headway race ")).collect();
         assert_eq!(worst.len(), 5, "claims about the same values name them once: {table}");
         assert!(worst[0].contains("| 0.100\u{d7} | link 1, variant hack+sack"), "{}", worst[0]);

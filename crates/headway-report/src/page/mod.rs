@@ -15,7 +15,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::terms::explanations;
 
-/// The style sheet, but for the colours of the drawings.
+/// The style sheet, except for the colours of the drawings.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// A whole page that has rules of its own behind the common ones.

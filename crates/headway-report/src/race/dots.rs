@@ -18,7 +18,7 @@ pub(super) enum Standing {
     Papers,
     /// Of ours.
     Ours,
-    /// The best of all, but for the oracle.
+    /// The best of all, except the oracle.
     Best,
     /// Not a TCP: a limit for the others.
     Oracle,

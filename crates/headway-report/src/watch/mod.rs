@@ -1,4 +1,4 @@
-//! The live page of a command: what it loads, but for uPlot, which draws its pictures, and the samples.
+//! The live page of a command: what it loads, except uPlot, which draws its pictures, and the samples.
 //!
 //! The server gives them under these paths: the page at `/`, [`style`] at `/page.css`, [`script`] at `/page.js`, uPlot
 //! at `/uPlot.js` and `/uPlot.css`, the licences at `/licences.txt`, and server-sent events at `/events`. Nothing is in

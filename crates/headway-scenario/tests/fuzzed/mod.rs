@@ -1,6 +1,6 @@
 //! Any text as the keys of a scenario, and as the files that they name.
 
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind};
 
 use headway_scenario::{Defaults, Settings, Traces, keys, read};
 
@@ -42,6 +42,10 @@ pub(crate) fn check_keys(bytes: &[u8]) {
 }
 
 fn settings<'a>(content: &[u8], given: impl Fn(&str) -> Option<&'a str>) -> Result<Settings, String> {
-    let traces = Traces::new(|_| Ok(Box::new(Cursor::new(content.to_vec()))));
+    // No file has an empty name.
+    let traces = Traces::new(|path| match path.as_os_str().is_empty() {
+        true => Err(ErrorKind::NotFound.into()),
+        false => Ok(Box::new(Cursor::new(content.to_vec()))),
+    });
     read(given, Defaults::Files, &traces).map_err(|error| error.to_string())
 }

@@ -1,17 +1,18 @@
 //! The network: nodes, connections between their ports, and virtual time.
 //!
-//! Everything is a [`Node`]: hosts, links, routers, cross traffic. [`Network`] knows none of them; it
-//! brings packets from port to node, and asks each node when it acts next.
+//! Everything is a [`Node`]: hosts, links, routers, cross traffic. [`Network`] brings packets from port to node, and
+//! asks each node when it acts next.
+//!
+//! Files use those below them only: the network (here, `gateways`), its kinds of `nodes`, what a node is (`node`), and
+//! what goes through all hands (`pool`, `packet`, `tap`, `parts`).
 
-mod arrivals;
-mod host;
-mod link;
+mod gateways;
 mod node;
-mod replay;
-mod router;
-mod sink;
-mod source;
-mod trunk;
+mod nodes;
+mod packet;
+mod parts;
+mod pool;
+mod tap;
 
 use std::any::Any;
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,55 +25,22 @@ use headway_wire::EmitError;
 use crate::agenda::Agenda;
 use crate::application::Application;
 use crate::packet_trace::PacketTrace;
-use crate::pool::Pool;
-use crate::tap::Tap;
-pub use arrivals::Arrivals;
-use host::HostNode;
-pub use link::Exposure;
-use link::LinkNode;
-pub use node::{Next, Node, NodeContext, Packet, Port, Precedence};
-use replay::Replay;
-use router::Router;
-use sink::Sink;
-use source::Source;
-pub use trunk::{GatewayConfig, GatewayStatistics, PacketGatewayConfig, SplitGatewayConfig, SplitRoute};
-
-/// A node of the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct NodeId(usize);
-
-/// One direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LinkId {
-    node: NodeId,
-    /// Where it leaves the node that it comes from.
-    port: Port,
-}
-
-/// Where a link begins and ends.
-#[derive(Clone, Copy, Debug)]
-pub struct LinkPorts {
-    /// Packets from this node enter it.
-    pub from: NodeId,
-    /// And reach this one.
-    pub to: NodeId,
-}
-
-/// What the network counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NetworkCounters {
-    /// Packets that hosts sent.
-    pub sent: u64,
-    /// Packets that reached a host.
-    pub arrived: u64,
-    /// Damaged packets that passed every checksum.
-    pub undetected: u64,
-    /// Packets for which a router had no route, or whose IP header it could not read.
-    pub unroutable: u64,
-    /// Programs that came to an end ([`Application::has_ended`]).
-    pub ended: u64,
-}
+pub use node::{NetworkCounters, Next, Node, NodeContext, Precedence};
+pub use nodes::arrivals::Arrivals;
+use nodes::host::HostNode;
+pub use nodes::link::Exposure;
+use nodes::link::LinkNode;
+use nodes::replay::Replay;
+use nodes::router::Router;
+use nodes::sink::Sink;
+use nodes::source::Source;
+pub use nodes::trunk::{
+    GatewayConfig, GatewayStatistics, PacketGatewayConfig, SplitGatewayConfig, SplitRoute,
+};
+pub use packet::Packet;
+pub use parts::{LinkId, LinkPorts, NodeId, Port};
+use pool::Pool;
+pub use tap::{Passing, Tap};
 
 /// Hosts, routers and links in virtual time.
 ///

@@ -2,71 +2,12 @@
 
 use std::any::Any;
 
-use headway_link::Hit;
 use headway_units::Instant;
 
-use super::{NetworkCounters, NodeId};
-use crate::pool::Pool;
-use crate::tap::{Passing, Tap};
-
-/// A packet between two nodes, in a buffer of the network's.
-// In a box with all that is known of it: it is moved from hand to hand several times on each link.
-#[derive(Clone, Debug)]
-pub struct Packet(Box<Content>);
-
-#[derive(Clone, Debug)]
-struct Content {
-    buffer: Box<[u8]>,
-    len: u32,
-    damage: Option<Hit>,
-    /// When its host sent it.
-    sent: Instant,
-}
-
-impl Packet {
-    /// None yet, in a new buffer of `size` bytes.
-    pub(crate) fn new(size: usize) -> Self {
-        let buffer = vec![0; size].into_boxed_slice();
-        Self(Box::new(Content { buffer, len: 0, damage: None, sent: Instant::ZERO }))
-    }
-
-    /// Its bytes, from the IP header on.
-    #[inline]
-    pub fn bytes(&self) -> &[u8] {
-        &self.0.buffer[..self.0.len as usize]
-    }
-
-    /// What damage the links so far did to it. For observers: a host finds out by its checksums.
-    #[inline]
-    pub fn damage(&self) -> Option<Hit> {
-        self.0.damage
-    }
-
-    /// When the node that made it sent it.
-    pub(super) fn sent(&self) -> Instant {
-        self.0.sent
-    }
-
-    #[inline]
-    pub(super) fn record_damage(&mut self, damage: Option<Hit>) {
-        if damage.is_some() {
-            self.0.damage = damage;
-        }
-    }
-}
-
-/// The whole buffer: the packet and what follows it.
-impl AsMut<[u8]> for Packet {
-    #[inline]
-    fn as_mut(&mut self) -> &mut [u8] {
-        &mut self.0.buffer
-    }
-}
-
-/// One of a node's ways out, numbered in the order in which [`Network::connect`](super::Network::connect)
-/// made them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Port(pub usize);
+use super::packet::Packet;
+use super::parts::{NodeId, Port};
+use super::pool::Pool;
+use super::tap::{Passing, Tap};
 
 /// What a node does next.
 #[derive(Clone, Debug)]
@@ -86,6 +27,22 @@ pub enum Precedence {
     Endpoint,
 }
 
+/// What the network counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NetworkCounters {
+    /// Packets that hosts sent.
+    pub sent: u64,
+    /// Packets that reached a host.
+    pub arrived: u64,
+    /// Damaged packets that passed every checksum.
+    pub undetected: u64,
+    /// Packets for which a router had no route, or whose IP header it could not read.
+    pub unroutable: u64,
+    /// Programs that came to an end ([`Application::has_ended`](crate::Application::has_ended)).
+    pub ended: u64,
+}
+
 /// What the network lends to a node for the time of one call.
 pub struct NodeContext<'a, T> {
     /// Virtual time.
@@ -100,9 +57,7 @@ impl<T: Tap> NodeContext<'_, T> {
     /// A packet that `fill` writes into a buffer of the length of the network's MTU; `fill` gives its length, or
     /// `None` where there is no packet.
     pub fn packet(&mut self, fill: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
-        let Packet(content) = self.pool.next();
-        let len = fill(&mut content.buffer)?;
-        (content.len, content.damage, content.sent) = (len as u32, None, self.now);
+        self.pool.next().refill(self.now, fill)?;
         self.pool.take()
     }
 

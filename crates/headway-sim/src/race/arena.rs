@@ -15,9 +15,8 @@ use super::trunk::Gateways;
 use super::{CrossTraffic, Edge, Frames, Scenario, Trunk};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
-use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId, SplitRoute};
+use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId, SplitRoute, Tap};
 use crate::seed::derive_seed;
-use crate::tap::Tap;
 use crate::transfer::{Receiver, Sender};
 
 /// The networks of those who send, and of those who receive.

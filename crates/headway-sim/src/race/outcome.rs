@@ -9,9 +9,8 @@ use super::arena::Arena;
 use super::metrics::RunMetrics;
 use super::oracle::OracleOutcome;
 use super::sender::{Entrant, TcpSender};
-use crate::network::{Arrivals, GatewayStatistics};
+use crate::network::{Arrivals, GatewayStatistics, Tap};
 use crate::statistics::mean;
-use crate::tap::Tap;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,8 +12,7 @@ use super::run_settings::RunSettings;
 use super::sample::{Sampler, Sampling};
 use super::sender::{Entrant, TcpSender};
 use crate::content::{Content, ContentError};
-use crate::network::NodeId;
-use crate::tap::Tap;
+use crate::network::{NodeId, Tap};
 
 /// Virtual time that both sides get to close after the content has arrived.
 const CLOSING: Duration = Duration::from_secs(600);

@@ -5,7 +5,7 @@ use headway_tcp::{Observer, Statistics};
 use headway_units::{Duration, Instant};
 
 use super::arena::Arena;
-use crate::tap::Tap;
+use crate::network::Tap;
 
 /// What a run is like at a moment. Counts begin with the run.
 #[derive(Clone, Debug, PartialEq)]

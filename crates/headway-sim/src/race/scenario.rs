@@ -185,7 +185,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// A flow like the one that is raced, but for its sender.
+    /// A flow like the one that is raced, except for its sender.
     pub fn new(sender: TcpSender) -> Self {
         let (start, delay) = (Duration::ZERO, Duration::ZERO);
         Self { sender, damaged: true, rival: false, start, size: None, delay }

@@ -15,9 +15,9 @@ use super::{Frames, ProfileName, Scenario};
 use crate::application::Application;
 use crate::network::{
     GatewayConfig, GatewayStatistics, Network, NodeId, PacketGatewayConfig, SplitGatewayConfig, SplitRoute,
+    Tap,
 };
 use crate::seed::derive_seed;
-use crate::tap::Tap;
 
 /// A trunk: what the gateways at both ends of the link do.
 #[derive(Clone, Debug, PartialEq)]

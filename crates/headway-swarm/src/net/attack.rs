@@ -139,7 +139,7 @@ impl World {
         self.receive_attack(to, Wire { bytes, outer: Some(outer), sent })
     }
 
-    /// Where the datagram is that was sealed so many before the one at `place`, in the same session.
+    /// Where the datagram is that was sealed `behind` packets before the one at `place`, in the same session.
     fn seen_before(&self, place: usize, behind: u32) -> Option<usize> {
         let (from, to, last) = &self.seen[place];
         let (index, number) = index_and_number(&last.bytes)?;

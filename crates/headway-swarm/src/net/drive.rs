@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use headway_tcp::ConnectionId;
+use headway_tcp::{ConnectionId, Transmit};
 use headway_test_fixture::packet::{icmp, ip};
 use headway_wire::{Segment, TcpFlags};
 
@@ -193,7 +193,7 @@ impl World {
         loop {
             let node = &mut self.nodes[number];
             let from = node.outer;
-            if let Some(len) = node.host.poll_transmit(clock, &mut buffer) {
+            if let Some(Transmit { len, .. }) = node.host.poll_transmit(clock, &mut buffer) {
                 let packet = &buffer[..len];
                 self.tape.sent(number, self.now, packet);
                 self.carry(number, packet)?;

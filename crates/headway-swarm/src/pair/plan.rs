@@ -92,7 +92,7 @@ impl Plan {
         let variant = rng.pick(variants);
         let first = profile(&mut rng, variant);
         let second = if rng.permille(600) {
-            // The same but for its buffers.
+            // The same except for its buffers.
             let other = profile(&mut rng, variant);
             Profile { send_buffer: other.send_buffer, receive_buffer: other.receive_buffer, ..first.clone() }
         } else {

@@ -13,7 +13,7 @@ pub(crate) enum Stage {
     Harsh,
     /// Everything arrives: what is to be sent is sent.
     Healed,
-    /// Nothing is left to do until then: silence, but for keep-alives.
+    /// Nothing is left to do until then: silence, except for keep-alives.
     Rest(Instant),
     /// All programs close.
     Closing,

@@ -40,10 +40,10 @@ fn at_zero(plan: &Plan, secrets: &[u128; 2], side: usize) -> Option<(u32, u32)> 
     let (local, remote) = (flow.socket(plan, opener), flow.socket(plan, 1 - opener));
     hosts[1 - opener].listen(remote, 1, plan.profiles[1 - opener].clone()).ok()?;
     hosts[opener].connect(Instant::ZERO, local, remote, plan.profiles[opener].clone()).ok()?;
-    let mut len = hosts[opener].poll_transmit(Instant::ZERO, &mut buffer)?;
+    let mut len = hosts[opener].poll_transmit(Instant::ZERO, &mut buffer)?.len;
     if side != opener {
         hand_in(&mut hosts[side], Instant::ZERO, &buffer[..len]);
-        len = hosts[side].poll_transmit(Instant::ZERO, &mut buffer)?;
+        len = hosts[side].poll_transmit(Instant::ZERO, &mut buffer)?.len;
     }
     let syn = Segment::parse(&buffer[..len]).ok()?;
     Some((syn.tcp.seq.0, syn.options.timestamps.map_or(0, |stamps| stamps.tsval)))

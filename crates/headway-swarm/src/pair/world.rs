@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, State};
+use headway_tcp::{ConnectionId, Host, HostConfig, ListenerId, State, Transmit};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
@@ -374,7 +374,7 @@ impl World {
     fn carry_away(&mut self, side: usize, causes: &[Packet], burst: &mut usize) -> Result<usize, String> {
         let mut sent = 0;
         let mut buffer = std::mem::take(&mut self.buffer);
-        while let Some(len) = self.hosts[side].poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.hosts[side].poll_transmit(self.now, &mut buffer) {
             sent += 1;
             *burst += 1;
             if *burst > LARGEST_BURST {

@@ -38,8 +38,6 @@ pub(super) struct Bottleneck<C> {
     pub(super) intact: u64,
     /// A packet has arrived damaged.
     damages: bool,
-    /// What [`Ack::alone`] says.
-    pub(super) alone: bool,
     next: u64,
     next_send: Instant,
     link_free: Instant,
@@ -81,7 +79,6 @@ impl<C: CongestionControl> Bottleneck<C> {
             longest: 0,
             intact: 0,
             damages: false,
-            alone: false,
             next: 0,
             next_send: Instant::ZERO,
             link_free: Instant::ZERO,
@@ -213,7 +210,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             duplicate: false,
             retransmitted: false,
             damages: self.damages,
-            alone: self.alone,
+            alone: false,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,
                 interval: sending.max(acknowledging),

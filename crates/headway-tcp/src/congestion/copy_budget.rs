@@ -4,7 +4,7 @@
 const INITIAL: u32 = 8 * 1460;
 /// Bytes at most.
 const MOST: u32 = 4 * INITIAL;
-/// One byte is earned with each of so many that are sent.
+/// The bytes that are sent for each that is earned.
 const SHARE: u32 = 16;
 
 /// A sixteenth of what is sent, and a few segments.
@@ -21,7 +21,7 @@ impl CopyBudget {
         self.0 = self.0.saturating_add(bytes / SHARE).min(MOST);
     }
 
-    /// Says whether there are so many bytes, and takes them.
+    /// Takes `bytes` if there are enough, and says whether there were.
     pub(super) fn spend(&mut self, bytes: u32) -> bool {
         let left = self.0.checked_sub(bytes);
         self.0 = left.unwrap_or(self.0);

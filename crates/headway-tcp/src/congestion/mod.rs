@@ -3,6 +3,8 @@
 //! A controller gets every signal as a separate event, so that it can respond to congestion and ignore
 //! corruption. It has windows and round trips; segments and their recovery belong to the send side of a
 //! connection.
+//!
+//! A module each has a controller, which implements [`CongestionControl`]; [`Algorithm`] lists them all.
 
 #[cfg(test)]
 mod any_order;

@@ -20,7 +20,7 @@ impl Pacer {
 
     /// A segment of this many bytes is sent.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, rate: Rate) {
-        // Time that was not used gives no right to a burst, but for a little.
+        // Time that was not used gives no right to a burst, except a short one.
         let from = self.next.max(now - BURST);
         self.next = from + rate.transmit_time(u64::from(bytes));
     }

@@ -9,7 +9,7 @@ use crate::send::recovery::Retransmission;
 
 /// RFC 4821, 7.7 suspects a black hole after the R1 of RFC 1122, 4.2.3.5: "at least 3 retransmissions".
 const R1: u8 = 3;
-/// Where long segments arrived before, so many transmissions are lost then: more than two bursts of damage hit, of five each as in the
+/// The transmissions that are lost then where long segments arrived before: more than two bursts of damage hit, of five each as in the
 /// papers (000, section 5.2).
 const LOST: usize = 2 * 5 + 1;
 

@@ -15,6 +15,8 @@ pub(super) struct Outgoing<'a> {
     offset: usize,
     len: usize,
     options: &'a TcpOptions,
+    /// In the place of a payload: what a special ACK says of a segment's blocks.
+    report: &'a [u8],
     /// It carries data that was never sent before, within the peer's window.
     fresh: bool,
 }
@@ -22,7 +24,12 @@ pub(super) struct Outgoing<'a> {
 impl<'a> Outgoing<'a> {
     /// A segment without data.
     pub(super) fn control(seq: SeqNumber, flags: TcpFlags, options: &'a TcpOptions) -> Self {
-        Self { seq, flags, offset: 0, len: 0, options, fresh: false }
+        Self { seq, flags, offset: 0, len: 0, options, report: &[], fresh: false }
+    }
+
+    /// A special ACK.
+    pub(super) fn special(seq: SeqNumber, options: &'a TcpOptions, report: &'a [u8]) -> Self {
+        Self { report, ..Self::control(seq, TcpFlags::ACK, options) }
     }
 }
 
@@ -56,7 +63,7 @@ impl Connection {
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         self.add_sack_blocks(&mut options, spare);
         cx.domain.on_data_sent(cx.now, data.len);
-        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, fresh })
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, report: &[], fresh })
     }
 
     pub(super) fn build<O: Observer>(
@@ -90,7 +97,10 @@ impl Connection {
             urgent: 0,
         };
         let ip = IpHeader { ecn, identification: self.statistics.segments_sent as u16, ..self.ip_header() };
-        let payload = self.snd.payload(outgoing.offset, outgoing.len);
+        let payload = match outgoing.report {
+            [] => self.snd.payload(outgoing.offset, outgoing.len),
+            report => (report, &[][..]),
+        };
         let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
         let len = match built {
             Ok(len) => len,

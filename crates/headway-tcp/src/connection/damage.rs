@@ -6,7 +6,7 @@
 //! `TS.Recent`. And anyone can send one: it counts only if its numbers are those of the connection.
 
 use headway_units::Instant;
-use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags};
+use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags, TcpHeader};
 
 use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
@@ -35,11 +35,26 @@ impl Connection {
         segment: &Segment<'_>,
         evidence: Evidence<'_>,
     ) -> bool {
+        if self.state == State::SynReceived && self.negotiated.v2 {
+            self.open_by_header(cx, segment);
+        }
         let outcome = self.take_damaged(cx, segment, evidence);
         if outcome == Some(DamageOutcome::Requested) {
             self.record_header(cx.now, segment);
         }
         outcome.is_some_and(|outcome| outcome != DamageOutcome::Implausible)
+    }
+
+    /// Where hardly a packet arrives intact, the ACK of our SYN is lost, and the data behind it comes damaged. Its header is
+    /// protected by a CRC-32C, and opens the connection as an ACK without data would.
+    fn open_by_header<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let flags = segment.tcp.flags;
+        let is_usual = flags.contains(TcpFlags::ACK) && !flags.intersects(TcpFlags::SYN | TcpFlags::RST);
+        if segment.options.v2.is_some() && is_usual {
+            let tcp = TcpHeader { flags: TcpFlags::ACK, ..segment.tcp };
+            // One that does not acknowledge our SYN opens nothing, and is not worth a RST.
+            let _ = self.after_syn(cx, &Segment { tcp, payload: &[], ..*segment });
+        }
     }
 
     /// Says what was made of it, if anything.

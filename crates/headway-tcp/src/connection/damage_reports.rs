@@ -1,6 +1,6 @@
 //! What the peer reports of damaged packets: special ACKs (papers 000 and 003), and the count of HACK v2.
 
-use headway_wire::{Segment, SeqList, V2, V2Ack, V2Request};
+use headway_wire::{Segment, SeqList, V2, V2Ack};
 
 use super::{Connection, Context};
 use crate::event::{Event, Observer};
@@ -21,11 +21,7 @@ impl Connection {
             .timestamps
             .filter(|_| self.negotiated.timestamps)
             .map(|timestamps| timestamps.tsecr);
-        let v2 = segment.options.v2.as_ref().and_then(V2::as_ack).filter(|_| self.negotiated.partial);
-        let blocks = v2.and_then(|ack| match &ack.request {
-            V2Request::Blocks { sums, .. } => Some(sums),
-            V2Request::Segments(_) => None,
-        });
+        let blocks = Some(segment.report).filter(|report| self.negotiated.partial && !report.is_empty());
         let reported = self.reported_by(segment);
         let (mut accepted, mut first_is_new) = (0, false);
         let vouched = self.negotiated.v2;

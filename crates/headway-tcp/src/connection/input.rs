@@ -73,7 +73,7 @@ impl Connection {
             && self.echo_age(now, segment).is_some_and(|age| age <= Duration::from_secs(60))
     }
 
-    fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
+    pub(super) fn after_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) -> Reply {
         let flags = segment.tcp.flags;
         if self.negotiated.v2 && self.state == State::SynReceived && segment.options.v2.is_none() {
             self.give_up_v2(cx, segment);

@@ -1,6 +1,6 @@
 //! The options of segments after the SYN.
 
-use headway_wire::{SeqList, SeqNumber, TcpOptions, Timestamps, V2, V2Request};
+use headway_wire::{SeqList, SeqNumber, TcpOptions, Timestamps, V2, V2Ack, V2Offsets};
 
 use super::{Connection, Context};
 use crate::hack::classic::receiver::PendingSpecialAck;
@@ -13,8 +13,6 @@ pub(super) struct SpecialAckOptions {
     pub(super) options: TcpOptions,
     /// How many segments they report.
     pub(super) count: usize,
-    /// They ask for some blocks of a segment, which leaves little room beside them.
-    pub(super) has_blocks: bool,
 }
 
 impl Connection {
@@ -37,17 +35,12 @@ impl Connection {
         if let (Some(timestamps), Some(tsecr)) = (&mut options.timestamps, special_ack.tsecr) {
             timestamps.tsecr = tsecr;
         }
-        let blocks = self.block_request(seq);
-        let has_blocks = blocks.is_some();
-        let v2 = |request| Some(V2::ack(cx.path.damaged_data as u16, request));
-        let count = if let Some(blocks) = blocks {
-            options.v2 = v2(blocks);
-            1
-        } else if self.negotiated.v2 {
+        let count = if self.negotiated.v2 {
             // As below: the newest SACK block goes before repeated numbers.
             let room = OPTION_SPACE - options.encoded_len() - self.reserved_for_sack(8);
             let numbers = self.special_acks_list(cx, seq, (room / 4).max(1));
-            options.v2 = v2(V2Request::segments(self.rcv.nxt(), numbers.as_slice().iter().copied()));
+            let offsets = V2Ack::offsets_from(self.rcv.nxt(), numbers.as_slice().iter().copied());
+            options.v2 = Some(V2::ack(cx.path.damaged_data as u16, offsets));
             numbers.len()
         } else if self.negotiated.xhack {
             // One SACK block, the newest, goes before repeated numbers: the sender's pipe depends
@@ -61,7 +54,7 @@ impl Connection {
             1
         };
         self.add_sack_blocks(&mut options, OPTION_SPACE);
-        SpecialAckOptions { options, count, has_blocks }
+        SpecialAckOptions { options, count }
     }
 
     /// `bytes` for a SACK block, if there is one to report.
@@ -79,7 +72,7 @@ impl Connection {
     /// The options of a segment without SACK blocks; `data`: it carries some.
     pub(super) fn fixed_options<O>(&self, cx: &Context<'_, O>, data: bool) -> TcpOptions {
         let v2 = || {
-            if data { V2::data() } else { V2::ack(cx.path.damaged_data as u16, V2Request::default()) }
+            if data { V2::data() } else { V2::ack(cx.path.damaged_data as u16, V2Offsets::default()) }
         };
         TcpOptions {
             timestamps: self

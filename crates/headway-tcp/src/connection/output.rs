@@ -111,13 +111,14 @@ impl Connection {
         special_ack: PendingSpecialAck,
     ) -> Option<usize> {
         self.pending.take_count();
-        let SpecialAckOptions { options, count, has_blocks } = self.special_ack_options(cx, special_ack);
+        let SpecialAckOptions { options, count } = self.special_ack_options(cx, special_ack);
         self.statistics.special_acks_sent += 1;
         cx.emit(|| Event::SpecialAckSent { seq: special_ack.seq, count: count as u8 });
-        let outgoing = Outgoing::control(self.snd.acceptable_seq(), TcpFlags::ACK, &options);
+        let headers = usize::from(self.bare_headers()) + options.encoded_len();
+        let room = usize::from(self.mtu(cx)).saturating_sub(headers);
+        let report = self.block_report(special_ack.seq, room);
+        let outgoing = Outgoing::special(self.snd.acceptable_seq(), &options, &report);
         // Read by the paper's rules, a special ACK acknowledges nothing: one that is owed stays so.
-        // So does one that block sums leave no room for SACK blocks in.
-        let carries_ack = !(self.literal() || has_blocks && self.rcv.has_sack_news());
-        self.build_segment(cx, buffer, &outgoing, carries_ack)
+        self.build_segment(cx, buffer, &outgoing, !self.literal())
     }
 }

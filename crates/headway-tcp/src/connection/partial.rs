@@ -1,7 +1,10 @@
 //! Partial recovery ([`crate::hack::partial`]): of a segment whose payload arrived damaged, only what
 //! was hit comes again.
 
-use headway_wire::{Segment, SeqNumber, TcpFlags, V2, V2Request};
+use alloc::vec::Vec;
+
+use headway_wire::blocks::SUM_LEN;
+use headway_wire::{Segment, SeqNumber, TcpFlags, V2};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer};
@@ -31,8 +34,9 @@ impl Connection {
         };
         let repaired = matches!(evidence, Evidence::Repaired);
         let payloads = self.corrupted_payloads.get_or_insert_default();
-        let whole = payloads.keep(segment.tcp.seq, segment.payload, proof, repaired);
-        whole.map(|whole| self.take_whole(cx, &whole)).is_some()
+        let completed = payloads.keep(segment.tcp.seq, segment.payload, proof, repaired);
+        completed.iter().for_each(|whole| self.take_whole(cx, whole));
+        !completed.is_empty()
     }
 
     /// An intact segment arrived: corrupted payloads may be whole with it.
@@ -75,9 +79,11 @@ impl Connection {
         self.tell_reader(cx, &placed);
     }
 
-    /// What a special ACK for the segment at `seq` asks for, if some of its blocks do.
-    pub(super) fn block_request(&self, seq: SeqNumber) -> Option<V2Request> {
-        let sums = self.corrupted_payloads.as_ref()?.sums(seq)?;
-        Some(V2Request::Blocks { offset: (seq - self.rcv.nxt()) as u32, sums })
+    /// What a special ACK says of the segment at `seq`, in at most `room` bytes: the sums of its blocks, if it is kept.
+    pub(super) fn block_report(&self, seq: SeqNumber, room: usize) -> Vec<u8> {
+        let Some(payloads) = &self.corrupted_payloads else { return Vec::new() };
+        let mut report = payloads.report(seq);
+        report.truncate(room - room % SUM_LEN);
+        report
     }
 }

@@ -23,15 +23,15 @@ impl Connection {
         // A SYN precedes the text of its segment.
         let seq = segment.tcp.seq + u32::from(syn);
         let placed = self.rcv.place(seq, segment.payload, fin, self.longest_segment());
-        if self.profile.features.autotune {
-            self.tune_receive_buffer(cx, segment);
-        }
         if placed.dropped {
             cx.emit(|| Event::Dropped(DropReason::ReassemblyFull));
         }
         self.statistics.bytes_received += u64::from(placed.advanced);
         if !segment.payload.is_empty() && !syn {
             self.fill_corrupted(cx, segment);
+        }
+        if self.profile.features.autotune {
+            self.tune_receive_buffer(cx, segment);
         }
         self.acknowledge_text(cx, &placed, fin);
     }

@@ -102,6 +102,7 @@ impl Kept {
                 ..TcpOptions::default()
             },
             payload: &[],
+            report: &[],
             ..*ack
         }
     }

@@ -8,7 +8,7 @@ use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received};
 
 use super::connections::Entry;
-use super::{Host, HostConfig};
+use super::{Host, HostConfig, Transmit};
 use crate::congestion::{CongestionDomain, Reno};
 use crate::path::table::PathEntry;
 use crate::profile::{HackMode, Profile};
@@ -21,7 +21,7 @@ const LIMIT: usize = 2048;
 fn carry(hosts: &mut [Host; 2], from: usize, now: Instant, count: &mut u32) -> bool {
     let mut buffer = [0; 1500];
     let mut packets = Vec::new();
-    while let Some(len) = hosts[from].poll_transmit(now, &mut buffer) {
+    while let Some(Transmit { len, .. }) = hosts[from].poll_transmit(now, &mut buffer) {
         packets.push(buffer[..len].to_vec());
     }
     for packet in &mut packets {

@@ -53,6 +53,7 @@ use interception::Interception;
 pub use interception::Refusal;
 use listeners::Listener;
 pub use only_peer::OnlyPeer;
+pub use packets::Transmit;
 use unmatched::UnmatchedReplies;
 
 /// The configuration of a host.
@@ -152,8 +153,6 @@ pub struct Host<O: Observer = ()> {
     /// Made when it is needed first.
     repairer: Option<Box<Repairer>>,
     counters: HostCounters,
-    /// Of the packet built last.
-    takes_compact: bool,
     observer: O,
 }
 
@@ -181,7 +180,6 @@ impl<O: Observer> Host<O> {
             next_port: 0,
             repairer: None,
             counters: HostCounters::default(),
-            takes_compact: false,
             observer,
         }
     }

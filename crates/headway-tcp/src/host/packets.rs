@@ -14,6 +14,17 @@ use crate::event::Observer;
 use crate::hack::PayloadTag;
 use crate::hack::partial::Evidence;
 
+/// A packet to send, at the start of the buffer that [`Host::poll_transmit`] was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Its length, in bytes.
+    pub len: usize,
+    /// It has to be given the [compact form](headway_wire::compact::compact) if there is one, which the peer understands: with
+    /// data it may be longer than the path carries whole segments. Never so without
+    /// [`Profile::compact_headers`](crate::Profile::compact_headers).
+    pub compact: bool,
+}
+
 impl<O: Observer> Host<O> {
     /// A packet arrived at `at`, on which round-trip samples depend.
     ///
@@ -49,9 +60,14 @@ impl<O: Observer> Host<O> {
 
     /// A corrupted segment arrived at `at`, by a carrier that authenticated its header and, with that, a tag of its
     /// payload. What is completed by partial recovery is believed if the tag holds
-    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)).
+    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). A damaged [report](Segment::report) is taken as it is: each
+    /// of its sums counts for itself.
     pub fn receive_tagged(&mut self, at: Instant, segment: &Segment<'_>, tag: &Arc<dyn PayloadTag>) {
-        self.receive_corrupted(at, segment, Evidence::Tagged(tag));
+        if segment.report.is_empty() {
+            self.receive_corrupted(at, segment, Evidence::Tagged(tag));
+        } else {
+            self.receive(at, &Received::Intact(*segment));
+        }
     }
 
     /// Whether a packet, to be asked before [`Host::receive`] takes it, is surely from the peer of an open
@@ -210,8 +226,7 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// Builds the next packet to send into `buffer` and returns its length; `None` when there is
-    /// nothing more to send now. `buffer` must hold the largest MTU of any profile in use, and
+    /// Builds the next packet to send into `buffer`; `None` when there is nothing more to send now. `buffer` must hold the largest MTU of any profile in use, and
     /// [`LEFT_OUT`](headway_wire::compact::LEFT_OUT) bytes more if one has [`Profile::compact_headers`](crate::Profile::compact_headers).
     ///
     /// The table of [`Host`] says which calls may change the answer.
@@ -219,25 +234,24 @@ impl<O: Observer> Host<O> {
     /// # Panics
     ///
     /// `buffer` is shorter than a packet to be built.
-    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<usize> {
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut [u8]) -> Option<Transmit> {
         if let Some(len) = self.replies.poll_transmit(buffer).or_else(|| self.echoes.poll_transmit(buffer)) {
-            self.takes_compact = false;
-            return Some(len);
+            return Some(Transmit { len, compact: false });
         }
         while let Some(id) = self.connections.pop_ready() {
             let sent = self.lend(id, now, |connection, cx| {
                 let len = connection.poll_transmit(cx, buffer)?;
-                Some((len, connection.negotiated().compact, connection.is_quiet() && !cx.domain.is_shared()))
+                let sent = Transmit { len, compact: connection.negotiated().compact };
+                Some((sent, connection.is_quiet() && !cx.domain.is_shared()))
             });
-            if let Some((len, takes_compact, is_quiet)) = sent.flatten() {
-                self.takes_compact = takes_compact;
+            if let Some((sent, is_quiet)) = sent.flatten() {
                 if is_quiet {
                     self.set_idle(id);
                 } else {
                     // Connections take turns.
                     self.connections.push_ready(id);
                 }
-                return Some(len);
+                return Some(sent);
             }
             self.set_idle(id);
             self.reap(id, now);
@@ -250,13 +264,6 @@ impl<O: Observer> Host<O> {
         if let Some(listener) = self.connections.set_idle(id) {
             self.listener_progress(id, listener);
         }
-    }
-
-    /// Whether the packet that [`Host::poll_transmit`] has built last may have the compact form
-    /// ([`compact`](headway_wire::compact::compact)). Then it must have it if there is one: with data it may be longer than the
-    /// path carries whole segments.
-    pub fn takes_compact(&self) -> bool {
-        self.takes_compact
     }
 
     /// When [`Host::handle_timeout`] must be called at the latest. Valid after

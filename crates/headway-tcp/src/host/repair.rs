@@ -42,6 +42,7 @@ impl<O: Observer> Host<O> {
             tcp: repaired.tcp,
             options: repaired.options,
             payload: body.get(repaired.header_len..).unwrap_or_default(),
+            report: &[],
             ip_header_len: datagram.header_len,
             header_len: datagram.header_len + repaired.header_len,
         };
@@ -74,7 +75,7 @@ impl<O: Observer> Host<O> {
     }
 
     /// The connections that the TCP header at the start of `body` may belong to. They are looked for among those
-    /// that received data last, and those whose ports it has but for one bit.
+    /// that received data last, and those whose ports it has except for one bit.
     fn suspects(&mut self, key: &PathKey, now: Instant, body: &[u8]) -> Vec<Suspect> {
         /// Connections that are asked at most.
         const MOST: usize = 12;

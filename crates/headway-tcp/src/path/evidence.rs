@@ -64,4 +64,18 @@ mod tests {
         evidence.add(at(9));
         assert!(evidence.counts(at(38)) && !evidence.counts(at(39)));
     }
+
+    #[test]
+    fn what_the_path_carried_becomes_old() {
+        for (halved, counts) in [(false, true), (true, false)] {
+            let mut evidence = Evidence::default();
+            evidence.on_run(10);
+            evidence.on_survived(100, 8);
+            if halved {
+                evidence.halve();
+            }
+            (0..20).for_each(|_| evidence.on_run(10));
+            assert_eq!(evidence.counts(Instant::ZERO), counts, "halved: {halved}");
+        }
+    }
 }

@@ -20,8 +20,8 @@ const LOST: i32 = 2 * BIT;
 const ARRIVED: i32 = 6;
 /// It is decided at ten bits: an error of 2^-10 where losses are independent, five runs of losses at least.
 const DECISION: i32 = 10 * BIT;
-/// A path on which so many segments in a row arrived, while no queue stood, damages none any more: a hundredth of them would
-/// have let 20 be lost.
+/// A path damages no segments any more when this number arrived in a row while no queue stood: with a loss rate of 1 % 20 of them
+/// would have been lost.
 const OVER: u32 = 2048;
 /// More arrivals of a volume are not counted.
 const MOST: u16 = 4096;
@@ -173,6 +173,26 @@ mod tests {
         send(&mut experiment, 10, 25, 5);
         assert!(!experiment.is_proven(), "it has to be shown anew");
         send(&mut experiment, 10, 25, 5);
+        assert!(experiment.is_proven());
+    }
+
+    #[test]
+    fn what_arrives_together_counts_as_one_by_one() {
+        let (mut together, mut single) = (Experiment::default(), Experiment::default());
+        together.on_survived(10, 100);
+        send(&mut single, 10, 100, 0);
+        assert_eq!(together, single);
+    }
+
+    #[test]
+    fn older_losses_count_half() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 10, 4, 1);
+        experiment.halve();
+        send(&mut experiment, 10, 2, 1);
+        assert!(!experiment.is_proven(), "four");
+        send(&mut experiment, 10, 1, 1);
         assert!(experiment.is_proven());
     }
 }

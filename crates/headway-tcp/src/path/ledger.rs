@@ -16,19 +16,9 @@ use super::silent::{SilentLosses, Verdict};
 use crate::congestion::Load;
 use crate::rules::{Rule, RulesOff};
 
-/// What a loss that crossed the bottleneck counts for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crossing {
-    /// It counts as delivered.
-    OwnPath,
-    /// Only the controller's answer to the losses of this round takes it into account. Others may come at any time: the sender
-    /// stays on the safe side of what it measures.
-    SharedPath,
-}
-
 /// Why a segment did not arrive intact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
     /// It arrived damaged.
     Damage,
     /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it passed the
@@ -36,6 +26,9 @@ pub enum Cause {
     Silent,
     /// A queue overflowed.
     Congestion,
+    /// To be answered as congestion; but probably it crossed the bottleneck all the same: the path damages as large a share of
+    /// what meets a long queue as of the rest, and others keep no queue.
+    Crossing,
     /// There is no evidence of damage on the path: to be answered like congestion.
     Unknown,
 }
@@ -98,6 +91,8 @@ pub(crate) struct Missing {
     pub(crate) load: Load,
     /// Segments in flight when it was sent.
     pub(crate) volume: u32,
+    /// For how long it has been overdue.
+    pub(crate) late: Duration,
 }
 
 /// See the module's documentation.
@@ -133,8 +128,6 @@ pub struct CauseLedger {
     evidence: Evidence,
     /// The path is the sender's own: what it loses at any rate is damage, also where none is seen.
     own: bool,
-    /// The loss that was attributed last probably crossed the bottleneck.
-    crosses: bool,
     rules_off: RulesOff,
     total: Attributed,
 }
@@ -209,9 +202,7 @@ impl CauseLedger {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
         let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
-        for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(survived) {
-            self.silent.on_survived(load, segments, short, self.now);
-        }
+        self.silent.on_survived(survived, short, self.now);
     }
 
     /// Whether the path is known to damage packets, so that silent losses may be damage.
@@ -272,8 +263,7 @@ impl CauseLedger {
 
     /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
-    pub(crate) fn on_reported(&mut self, order: u64) {
-        self.silent.on_damaged(order);
+    pub(crate) fn on_reported(&mut self) {
         self.total.reported += 1;
         self.evidence.add(self.now);
         self.credits = self.credits.saturating_sub(1);
@@ -328,15 +318,13 @@ impl CauseLedger {
                 self.total.damage += 1;
                 self.take_for_damaged();
             }
-            Cause::Congestion => self.total.congestion += 1,
+            Cause::Congestion | Cause::Crossing => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
         cause
     }
 
     fn judge(&mut self, missing: Missing, tolerated: u32) -> Cause {
-        let Missing { order, load, volume } = missing;
-        self.crosses = false;
         if self.is_exhausted() {
             return Cause::Congestion;
         }
@@ -350,36 +338,24 @@ impl CauseLedger {
         }
         let queue = self.queue.as_deref();
         let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
-        if is_tested && self.silent.begins_run(order) {
-            self.evidence.on_run(volume);
+        if is_tested && self.silent.begins_run(missing.order) {
+            self.evidence.on_run(missing.volume);
         }
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
         let beside_others = !self.own && queue.is_some_and(Queue::is_of_others);
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
-        let verdict = self.silent.on_lost(load, order, short, tolerated, self.now);
+        let verdict =
+            self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
         match verdict {
             _ if !self.damages() => Cause::Unknown,
             Verdict::Damage => Cause::Damage,
             Verdict::Unlearnt => Cause::Silent,
             Verdict::Excess | Verdict::Tolerated => Cause::Congestion,
-            Verdict::Crossing => {
-                self.crosses = self.is_alone();
-                Cause::Congestion
-            }
+            Verdict::Crossing if self.is_alone() => Cause::Crossing,
+            Verdict::Crossing => Cause::Congestion,
         }
-    }
-
-    /// Whether the loss that was attributed last is answered as congestion, and probably crossed the bottleneck all the same:
-    /// the path damages as large a share of what meets a long queue as of the rest. Says so once, and where others keep no
-    /// queue.
-    pub(crate) fn take_crossing(&mut self) -> Option<Crossing> {
-        if !core::mem::take(&mut self.crosses) {
-            return None;
-        }
-        self.silent.take_crossing();
-        Some(if self.own { Crossing::OwnPath } else { Crossing::SharedPath })
     }
 
     fn credits_expired(&self, delay: Delay) -> bool {
@@ -401,7 +377,7 @@ mod tests {
     }
 
     fn at_rate(order: u64) -> Missing {
-        Missing { order, load: Load::At, volume: 10 }
+        Missing { order, load: Load::At, volume: 10, late: Duration::ZERO }
     }
 
     /// The cause given to the next loss of a sender that sends what the path carries.
@@ -409,7 +385,7 @@ mod tests {
         ledger.attribute(at_rate(0), 0)
     }
 
-    /// The same after round-trip times of so many milliseconds.
+    /// The same after a round-trip time of `rtt` ms.
     fn attribute_at(ledger: &mut CauseLedger, rtt: u64) -> Cause {
         sample(ledger, rtt);
         attribute(ledger)
@@ -471,12 +447,12 @@ mod tests {
 
     #[test]
     fn losses_cross_a_long_queue_that_others_do_not_keep() {
-        // How many of 30 losses at a long queue do, and what they count for. `waits`: what is sent at the rate waits.
+        // How many of 30 losses at a long queue do. `waits`: what is sent at the rate waits.
         let crossing = |own, waits| {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
             ledger.advance(Instant::ZERO, delay(100));
-            ledger.on_reported(0);
+            ledger.on_reported();
             for _ in 0..100 {
                 ledger.on_intact(19);
                 survive(&mut ledger, [0, 19, 0], 100);
@@ -487,23 +463,20 @@ mod tests {
             ledger.on_intact(1000);
             survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
             assert_eq!(ledger.is_alone(), own || !waits);
-            let crossings = [(); 30].map(|()| {
-                assert_eq!(attribute(&mut ledger), Cause::Congestion);
-                ledger.take_crossing()
-            });
-            let count = |kind| crossings.iter().filter(|crossing| **crossing == Some(kind)).count();
-            (count(Crossing::OwnPath), count(Crossing::SharedPath))
+            let causes = [(); 30].map(|()| attribute(&mut ledger));
+            assert!(causes.iter().all(|cause| matches!(cause, Cause::Congestion | Cause::Crossing)));
+            causes.iter().filter(|cause| **cause == Cause::Crossing).count()
         };
-        assert_eq!([true, false].map(|waits| crossing(true, waits)), [(9, 0); 2]);
-        assert_eq!(crossing(false, false), (0, 9));
-        assert_eq!(crossing(false, true), (0, 0), "others keep the queue");
+        assert_eq!([true, false].map(|waits| crossing(true, waits)), [9; 2]);
+        assert_eq!(crossing(false, false), 9);
+        assert_eq!(crossing(false, true), 0, "others keep the queue");
     }
 
     #[test]
     fn a_sender_is_alone_where_a_queue_was_seen_and_nothing_shows_others() {
         let queue = || {
             let mut ledger = CauseLedger::default();
-            ledger.on_reported(0);
+            ledger.on_reported();
             sample(&mut ledger, 100);
             assert!(!ledger.is_alone(), "no queue was seen");
             sample(&mut ledger, 130);
@@ -522,6 +495,7 @@ mod tests {
         }
         assert!(policer.is_alone());
         survive(&mut policer, [1000, 0, 0], 100);
+        policer.attribute(at_rate(2020), 0);
         assert!(!policer.is_alone(), "nothing is lost below the rate");
         let mut unknown = CauseLedger::default();
         unknown.set_own(true);
@@ -537,12 +511,15 @@ mod tests {
         ledger.on_count(Instant::ZERO, 503, 10);
         assert_eq!(ledger.attributed().counted, 503, "it remembers");
         ledger.begin();
+        ledger.on_count(Instant::ZERO, 513, 10);
+        assert_eq!(ledger.attributed().counted, 513, "all that was sent was damaged");
+        ledger.begin();
         ledger.on_count(Instant::ZERO, 2, 10);
         ledger.on_count(Instant::ZERO, 4, 10);
-        assert_eq!(ledger.attributed().counted, 507, "it forgot");
+        assert_eq!(ledger.attributed().counted, 517, "it forgot");
         ledger.begin();
         ledger.on_count(Instant::ZERO, 60_000, 10);
-        assert_eq!(ledger.attributed().counted, 507, "a mark to count from");
+        assert_eq!(ledger.attributed().counted, 517, "a mark to count from");
     }
 
     #[test]
@@ -576,7 +553,7 @@ mod tests {
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 1000, 2000);
         ledger.on_intact(10);
-        ledger.on_reported(0);
+        ledger.on_reported();
         let damaged = (0..1000).take_while(|_| attribute(&mut ledger) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
         ledger.on_intact(1);
@@ -617,7 +594,7 @@ mod tests {
         {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
-            ledger.on_reported(0);
+            ledger.on_reported();
             let mut order = 0;
             let mut lose = |ledger: &mut CauseLedger| {
                 order += 100;
@@ -632,6 +609,46 @@ mod tests {
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
             survive(&mut ledger, [0, 400, 0], 110);
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
+        }
+    }
+
+    /// Losses with 10 segments in flight, and arrivals with 40, at these round-trip times.
+    #[test]
+    fn only_what_meets_an_empty_queue_is_an_experiment() {
+        let damages = |lost, arrived| {
+            let mut ledger = CauseLedger::default();
+            sample(&mut ledger, 100);
+            sample(&mut ledger, lost);
+            for run in 1..=20 {
+                ledger.attribute(at_rate(2 * run), 0);
+            }
+            sample(&mut ledger, arrived);
+            ledger.on_survived([0, 20, 0], 40);
+            ledger.damages()
+        };
+        assert!(damages(100, 100));
+        assert!(!damages(200, 100), "the queue may have dropped them");
+        assert!(!damages(100, 200), "the queue held them");
+    }
+
+    #[test]
+    fn what_happened_is_forgotten_when_the_window_has_passed_in_silence() {
+        for (round_trips, sees) in [(INTERVALS as u64 - 1, true), (INTERVALS as u64, false)] {
+            let mut ledger = CauseLedger::default();
+            ledger.advance(Instant::ZERO, delay(100));
+            ledger.on_reported();
+            ledger.advance(Instant::ZERO + ms(100 * round_trips), delay(100));
+            assert_eq!(ledger.sees_damage(), sees, "{round_trips} round trips");
+        }
+    }
+
+    #[test]
+    fn a_count_is_newer_if_it_is_ahead_by_less_than_half_of_the_numbers() {
+        for (count, counted) in [(0x7fff, 0x7fff), (0x8000, 0)] {
+            let mut ledger = CauseLedger::default();
+            ledger.on_count(Instant::ZERO, 0, 3);
+            ledger.on_count(Instant::ZERO, count, u16::MAX);
+            assert_eq!(ledger.attributed().counted, counted);
         }
     }
 }

@@ -204,6 +204,10 @@ mod tests {
         let known = memory.unwrap();
         assert_eq!((known.window, known.min_rtt, known.learnt_at), (40_000, ms(100), Instant::ZERO));
         assert_eq!(known.smoothed_rtt, ms(90), "round-trip times are the latest");
+        // One that sees as much confirms it.
+        let mut equal = PathSampler::default();
+        equal.update(&mut memory, &round(6, 80_000, false));
+        assert_eq!((memory.unwrap().window, memory.unwrap().learnt_at), (40_000, sample.now));
         // One that sees more replaces it, though it has not filled the path either.
         let mut long = PathSampler::default();
         let sample = PathSample { min_rtt: ms(50), ..round(7, 200_000, false) };
@@ -224,5 +228,15 @@ mod tests {
         let mut later = PathSampler::default();
         later.update(&mut memory, &round(6004, 2_000, false));
         assert_eq!((memory.unwrap().window, memory.unwrap().filled), (1_000, false));
+    }
+
+    #[test]
+    fn a_quarter_more_is_no_growth() {
+        let (mut sampler, mut memory) = (PathSampler::default(), None);
+        for (n, delivered) in [16_384, 20_480, 25_600, 32_000].into_iter().enumerate() {
+            assert!(memory.is_none_or(|known: PathMemory| !known.filled));
+            sampler.update(&mut memory, &round(n as u64, delivered, false));
+        }
+        assert!(memory.unwrap().filled);
     }
 }

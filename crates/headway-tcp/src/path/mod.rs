@@ -1,6 +1,13 @@
 //! What is known of the path between a pair of addresses, shared by its connections.
+//!
+//! - `ledger`: the cause of each loss, as loss recovery asks for it. What is lost in silence is damage as far as
+//!   `silent` says that the path loses as much at any rate, while `queue` sees a short queue and `rate_test` no dependence on
+//!   the rate.
+//! - `evidence`, `experiment`: what shows that a path damages packets.
+//! - `memory`: what a later connection starts from.
+//! - `mtu`, `mtu_search`: how long packets may be.
+//! - `table`: the paths of a host.
 
-mod bursts;
 pub(crate) mod delay;
 mod evidence;
 mod experiment;

@@ -194,4 +194,20 @@ mod tests {
         assert_eq!(found.probe(1400, at(0)), Some(1400));
         assert_eq!(found.probe(576, at(0)), None);
     }
+
+    #[test]
+    fn what_is_longer_than_was_used_is_found_too() {
+        let mut found = MtuSearch::begin(None, lengths(1400), at(0));
+        search(&mut found, 1500, 0);
+        assert!(found.used() + EXACT > 1500, "{found:?}");
+    }
+
+    #[test]
+    fn the_next_probe_waits_for_a_round_trip_and_a_half() {
+        let mut found = MtuSearch::begin(None, lengths(1500), at(0));
+        found.on_sent(at(0), Duration::from_millis(600));
+        let after = |millis| at(0) + Duration::from_millis(millis);
+        assert_eq!(found.probe(1500, after(899)), None);
+        assert_eq!(found.probe(1500, after(900)), Some(1500));
+    }
 }

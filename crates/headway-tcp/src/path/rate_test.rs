@@ -1,101 +1,233 @@
-//! Whether losses depend on the sender's rate: Wald's sequential probability ratio test.
+//! Whether losses depend on the sender's rate: a sequential test of the ratio of two rates of losses.
 //!
 //! Damage takes the same share of what is sent at any rate. A policer, or a queue so shallow that its wait cannot
-//! be seen, takes more of what is sent above the path's rate, and less of what is sent below it. Two tests
-//! compare the share of runs of losses there with the share at the rate: the hypothesis is 3/2 of it above the
-//! rate, and 1/2 of it below; the alternative is the same share. Each decides at 14 bits of evidence, either
+//! be seen, takes more of what is sent above the path's rate, and less of what is sent below it. So the share of runs of losses
+//! is compared with that at the rate: the hypothesis is 3/2 of it above the rate, and 1/2 of it
+//! below; the alternative is the same share. The share itself need not be known: of all runs, as many
+//! belong to one of two loads as follows from how much was sent under each
+//! (the conditional test of two Poisson rates: Przyborowski and Wilenski, 1940). A comparison decides at 14 bits of evidence, either
 //! way, and starts anew.
 
 use headway_units::{Duration, Instant};
 
 use crate::congestion::Load;
 
-/// Fixed point: one segment, or a share of one.
-pub(super) const ONE: u64 = 1 << 16;
-/// Evidence at which a test decides: it errs once in 2^14 where losses are independent of each other.
-const DECISION: i64 = 14 * ONE as i64;
-/// That losses depend on the rate is held for so long; then it has to be shown again. A sender that is slow because
-/// it believes so sends too little to find out otherwise.
+/// Evidence at which a comparison decides, 14 bits: looked at once, it errs at most once in 2^14 where losses are independent of each
+/// other.
+const DECISION: i64 = 14 * BIT;
+/// That losses depend on the rate is held for so long; then it has to be shown again.
 const HOLDS: Duration = Duration::from_secs(30);
+/// Round trips until a sender that answers losses sends less.
+const SLOWER: u32 = 4;
+/// When a comparison counts more segments, all its counts are halved: the path may change.
+const MEMORY: u32 = 8192;
+/// What arrives waits in this number of parts until its losses are found. (Of 4 the difference of a part and a third was enough for
+/// false verdicts.)
+const DELAYED: usize = 17;
+/// Fixed point of evidence.
+const BIT: i64 = 1 << 16;
 /// log2(3/2).
 const LOG2_3_2: i64 = 38_336;
-/// 1 / ln 2.
-const INVERSE_LN_2: u64 = 94_548;
-/// The largest share that is tested: 3/2 of it must stay below one.
-const MOST: u64 = ONE * 2 / 5;
 
-/// See the module's documentation. Evidence is in bits, and positive where it speaks for dependence.
+/// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RateTest {
-    below: i64,
-    above: i64,
-    /// Until when it is held that losses depend on the rate.
-    until: Option<Instant>,
+    below: Comparison,
+    above: Comparison,
+    unsettled: Unsettled,
+    held: Option<Held>,
+}
+
+/// It is held that losses depend on the rate. The sender answers them and sends less, which is an experiment too: if it loses as
+/// much as before, they do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    /// When the sender sends less.
+    since: Instant,
+    until: Instant,
+    /// What is sent since then, beside what was sent at the rate before.
+    slower: Comparison,
 }
 
 impl RateTest {
     /// Whether losses depend on the rate.
     pub(super) fn depends(&self, now: Instant) -> bool {
-        self.until.is_some_and(|until| now < until)
+        self.held.is_some_and(|held| now < held.until)
     }
 
-    /// Segments sent under `load` were not lost. `share`: of the segments at the rate that begin a run of losses.
-    pub(super) fn on_survived(&mut self, load: Load, segments: u32, share: u64, now: Instant) {
-        let share = share.min(MOST);
-        match load {
-            // log2((1 - p/2) / (1 - p)) = log2(1 + x), x = p/2 / (1 - p).
-            Load::Below => {
-                let weight = log2_1p(share * ONE / 2 / (ONE - share));
-                self.weigh_below(i64::from(segments) * weight, now);
+    /// Segments were not lost: their numbers, by the load under which they were sent.
+    pub(super) fn on_survived(&mut self, segments: [u32; 3], now: Instant) {
+        self.settle(now);
+        self.unsettled.add(segments, now);
+    }
+
+    /// A run of losses began under `load`. It was found so `late` after what was sent with it arrived.
+    pub(super) fn on_run(&mut self, load: Load, late: Duration, now: Instant, rtt: Duration) {
+        self.unsettled.late = late.max(self.unsettled.late - self.unsettled.late / 8);
+        self.settle(now);
+        self.add(load, 1, 1, now);
+        if let Some(held) = &mut self.held {
+            match held.slower.for_fewer() {
+                DECISION.. => held.until = now + HOLDS,
+                evidence if evidence <= -DECISION => {
+                    *self = Self { unsettled: self.unsettled, ..Self::default() };
+                }
+                _ => {}
             }
-            // log2((1 - 3p/2) / (1 - p)) = -log2(1 + x), x = p/2 / (1 - 3p/2).
-            Load::Above => {
-                let weight = log2_1p(share * ONE / 2 / (ONE - share * 3 / 2));
-                self.weigh_above(-i64::from(segments) * weight, now);
-            }
-            Load::At => {}
+        }
+        let above = self.above.decide(Comparison::for_more);
+        let below = self.below.decide(Comparison::for_fewer);
+        if let Some(at) = above.or(below)
+            && !self.depends(now)
+        {
+            let slower = Comparison { at, other: Count::default() };
+            self.held = Some(Held { since: now + rtt * SLOWER, until: now + HOLDS, slower });
         }
     }
 
-    /// A run of losses began under `load`.
-    pub(super) fn on_run(&mut self, load: Load, share: u64, now: Instant) {
-        if share == 0 {
-            return;
+    fn settle(&mut self, now: Instant) {
+        while let Some(segments) = self.unsettled.settle(now) {
+            for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(segments) {
+                self.add(load, segments, 0, now);
+            }
+        }
+    }
+
+    fn add(&mut self, load: Load, sent: u32, runs: u32, now: Instant) {
+        if let Some(held) = &mut self.held
+            && load != Load::Above
+            && now >= held.since
+        {
+            held.slower.other.add(sent, runs);
         }
         match load {
-            Load::Below => self.weigh_below(-(ONE as i64), now),
-            Load::Above => self.weigh_above(LOG2_3_2, now),
-            Load::At => {}
+            Load::Below => self.below.other.add(sent, runs),
+            Load::Above => self.above.other.add(sent, runs),
+            Load::At => {
+                self.below.at.add(sent, runs);
+                self.above.at.add(sent, runs);
+            }
+        }
+        self.below.forget();
+        self.above.forget();
+    }
+}
+
+/// Segments that arrived of late. Losses are found later than what was sent with them arrives: if the two were not counted
+/// together, each phase of the controller would seem to lose little at its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Unsettled {
+    /// By load, the latest first.
+    segments: [[u32; 3]; DELAYED],
+    /// When the oldest are counted.
+    next: Instant,
+    /// How late losses are found.
+    late: Duration,
+}
+
+impl Unsettled {
+    fn add(&mut self, segments: [u32; 3], now: Instant) {
+        if self.is_empty() {
+            self.next = now + self.part();
+        }
+        for (sum, segments) in self.segments[0].iter_mut().zip(segments) {
+            *sum += segments;
         }
     }
 
-    fn weigh_below(&mut self, weight: i64, now: Instant) {
-        if decide(&mut self.below, weight) {
-            self.until = Some(now + HOLDS);
+    /// The segments that are counted now, if it is time for any.
+    fn settle(&mut self, now: Instant) -> Option<[u32; 3]> {
+        if self.is_empty() || now < self.next {
+            return None;
         }
+        self.next += self.part();
+        self.segments.rotate_right(1);
+        Some(core::mem::take(&mut self.segments[0]))
     }
 
-    fn weigh_above(&mut self, weight: i64, now: Instant) {
-        if decide(&mut self.above, weight) {
-            self.until = Some(now + HOLDS);
+    fn is_empty(&self) -> bool {
+        self.segments == [[0; 3]; DELAYED]
+    }
+
+    fn part(&self) -> Duration {
+        self.late / (DELAYED as u32 - 1)
+    }
+}
+
+/// What was sent under one load, and the runs of losses among it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    sent: u32,
+    runs: u32,
+}
+
+impl Count {
+    fn add(&mut self, sent: u32, runs: u32) {
+        self.sent = self.sent.saturating_add(sent);
+        self.runs += runs;
+    }
+
+    fn halve(&mut self) {
+        self.sent /= 2;
+        self.runs /= 2;
+    }
+}
+
+/// The load at the rate beside another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Comparison {
+    at: Count,
+    other: Count,
+}
+
+impl Comparison {
+    /// The evidence that 3/2 of the share at the rate is lost under the other load.
+    fn for_more(&self) -> i64 {
+        let (at, other) = (u64::from(self.at.sent), u64::from(self.other.sent));
+        i64::from(self.other.runs) * LOG2_3_2 - self.runs() * log2(2 * at + 3 * other, 2 * (at + other))
+    }
+
+    /// The evidence that half of the share at the rate is lost under the other load.
+    fn for_fewer(&self) -> i64 {
+        let (at, other) = (u64::from(self.at.sent), u64::from(self.other.sent));
+        self.runs() * log2(2 * (at + other), 2 * at + other) - i64::from(self.other.runs) * BIT
+    }
+
+    fn runs(&self) -> i64 {
+        i64::from(self.at.runs) + i64::from(self.other.runs)
+    }
+
+    /// What was sent at the rate, if it is decided that losses depend on it. A decision starts the comparison anew.
+    fn decide(&mut self, evidence: fn(&Self) -> i64) -> Option<Count> {
+        let evidence = evidence(self);
+        if evidence.abs() < DECISION {
+            return None;
+        }
+        let Self { at, .. } = core::mem::take(self);
+        (evidence > 0).then_some(at)
+    }
+
+    fn forget(&mut self) {
+        if self.at.sent.saturating_add(self.other.sent) > MEMORY {
+            self.at.halve();
+            self.other.halve();
         }
     }
 }
 
-/// Adds to the evidence; a decision starts the test anew. Says whether it decided for dependence.
-fn decide(evidence: &mut i64, weight: i64) -> bool {
-    *evidence += weight;
-    if evidence.abs() < DECISION {
-        return false;
+/// log2(a / b) in parts of [`BIT`], of a quotient from 1 to 2: bit by bit, by squaring.
+fn log2(a: u64, b: u64) -> i64 {
+    const ONE: u64 = 1 << 30;
+    let mut power = a * ONE / b.max(1);
+    let mut log = 0;
+    for _ in 0..BIT.ilog2() {
+        power = power * power / ONE;
+        let doubled = power >= 2 * ONE;
+        log = 2 * log + i64::from(doubled);
+        power >>= u32::from(doubled);
     }
-    core::mem::take(evidence) > 0
-}
-
-/// log2(1 + x) for x up to 1/2, all in parts of [`ONE`]: the first three terms of its series.
-fn log2_1p(x: u64) -> i64 {
-    let square = x * x / ONE;
-    let cube = square * x / ONE;
-    ((x - square / 2 + cube / 3) * INVERSE_LN_2 / ONE) as i64
+    // A quotient of two is one bit.
+    if a == 2 * b { BIT } else { log }
 }
 
 #[cfg(test)]
@@ -112,44 +244,155 @@ mod tests {
         }
     }
 
-    /// How many of 500 tests say that losses depend on the rate, after `segments` under `load` that are lost at
-    /// `permille`, where 50 permille are lost at the rate.
-    fn dependent(load: Load, segments: u32, permille: u64) -> u32 {
+    /// One segment that was sent under `load`.
+    fn one(load: Load) -> [u32; 3] {
+        [Load::Below, Load::At, Load::Above].map(|other| u32::from(other == load))
+    }
+
+    const TESTS: u32 = 100;
+
+    /// How many of [`TESTS`] ever say that losses depend on the rate, of `segments` of which a third was sent under `load`, in
+    /// phases of `phase` segments, and lost at `permille`, and the rest at the rate, where 50 permille are lost.
+    fn dependent(load: Load, segments: u32, phase: u32, permille: u64) -> u32 {
         let judge = |seed| {
             let (mut random, mut test) = (Random(seed), RateTest::default());
-            for _ in 0..segments {
+            let depends = (0..segments).any(|segment| {
+                let (load, permille) =
+                    if (segment / phase).is_multiple_of(3) { (load, permille) } else { (Load::At, 50) };
                 if random.is_hit(permille) {
-                    test.on_run(load, ONE / 20, Instant::ZERO);
+                    test.on_run(load, Duration::ZERO, Instant::ZERO, Duration::ZERO);
                 } else {
-                    test.on_survived(load, 1, ONE / 20, Instant::ZERO);
+                    test.on_survived(one(load), Instant::ZERO);
                 }
-            }
-            u32::from(test.depends(Instant::ZERO))
+                test.depends(Instant::ZERO)
+            });
+            u32::from(depends)
         };
-        (0..500).map(judge).sum()
+        (0..u64::from(TESTS)).map(judge).sum()
     }
 
     #[test]
     fn equal_shares_are_independent() {
         for load in [Load::Below, Load::At, Load::Above] {
-            let wrong = dependent(load, 20_000, 50);
-            assert!(wrong <= 3, "{load:?}: {wrong} of 500");
+            for phase in [10, 2500] {
+                let wrong = dependent(load, 50_000, phase, 50);
+                assert!(wrong <= 1, "{load:?}, phases of {phase}: {wrong} of {TESTS}");
+            }
         }
     }
 
     #[test]
     fn fewer_losses_below_the_rate_or_more_above_it_are_dependent() {
-        assert_eq!(dependent(Load::Below, 1000, 0), 500);
-        assert!(dependent(Load::Below, 5000, 20) >= 495);
-        assert!(dependent(Load::Above, 3000, 100) >= 495);
-        assert_eq!(dependent(Load::At, 5000, 500), 0, "nothing to compare with");
+        assert_eq!(dependent(Load::Below, 3000, 10, 0), TESTS);
+        assert!(dependent(Load::Below, 15_000, 10, 20) >= TESTS - 1);
+        assert!(dependent(Load::Above, 9000, 10, 100) >= TESTS - 1);
+        assert_eq!(dependent(Load::At, 5000, 10, 500), 0, "nothing to compare with");
+    }
+
+    /// Losses are found 1000 segments after what was sent with them arrives: less than half of a phase.
+    #[test]
+    fn losses_that_are_found_late_are_independent() {
+        let judge = |seed| {
+            let (mut random, mut test) = (Random(seed), RateTest::default());
+            let at = |segment: u64| Instant::from_nanos(1000 * segment);
+            let load = |segment: u64| if (segment / 2500).is_multiple_of(3) { Load::Below } else { Load::At };
+            let mut late = alloc::collections::VecDeque::new();
+            for segment in 0..100_000 {
+                if late.front().is_some_and(|lost| lost + 1000 <= segment) {
+                    let lost = late.pop_front().expect("it is there");
+                    test.on_run(load(lost), Duration::from_nanos(1_000_000), at(segment), Duration::ZERO);
+                }
+                if random.is_hit(50) {
+                    late.push_back(segment);
+                } else {
+                    test.on_survived(one(load(segment)), at(segment));
+                }
+            }
+            u32::from(test.held.is_some())
+        };
+        let wrong: u32 = (0..100).map(judge).sum();
+        assert!(wrong <= 2, "{wrong} of 100");
+    }
+
+    /// A segment each millisecond; `permille` of them are lost at the rate, and twice as many above it.
+    fn dependent_test(permille: u64) -> (RateTest, Random, Instant) {
+        let (mut test, mut random) = (RateTest::default(), Random(1));
+        for milli in 0.. {
+            let now = Instant::ZERO + Duration::from_millis(milli);
+            if test.depends(now) {
+                return (test, random, now);
+            }
+            let (load, factor) =
+                if (milli / 100).is_multiple_of(2) { (Load::At, 1) } else { (Load::Above, 2) };
+            send(&mut test, &mut random, load, permille * factor, now);
+        }
+        unreachable!()
+    }
+
+    fn send(test: &mut RateTest, random: &mut Random, load: Load, permille: u64, now: Instant) {
+        if random.is_hit(permille) {
+            test.on_run(load, Duration::ZERO, now, Duration::from_millis(100));
+        } else {
+            test.on_survived(one(load), now);
+        }
+    }
+
+    /// For how many seconds it is held that losses depend on the rate, if `permille` are lost while it is.
+    fn held_for(permille: u64) -> u64 {
+        let (mut test, mut random, start) = dependent_test(50);
+        for milli in 0..200_000 {
+            let now = start + Duration::from_millis(milli);
+            if !test.depends(now) {
+                return milli / 1000;
+            }
+            send(&mut test, &mut random, Load::At, permille, now);
+        }
+        200
+    }
+
+    #[test]
+    fn it_is_held_until_as_much_is_lost_by_a_slower_sender() {
+        assert!((1..25).contains(&held_for(50)), "{} s, and as much is lost", held_for(50));
+        assert_eq!(held_for(0), 29, "nothing is lost: it has to be shown again");
+        assert_eq!(held_for(10), 200, "a fifth is lost, which shows it again and again");
     }
 
     #[test]
     fn logarithms() {
-        for (x, bits) in [(0.1, 0.1375), (0.25, 0.3219), (0.5, 0.585)] {
-            let computed = log2_1p((x * ONE as f64) as u64) as f64 / ONE as f64;
-            assert!((computed - bits).abs() < 0.03, "{x}: {computed}");
+        for (a, b, bits) in [(1, 1, 0.0), (11, 10, 0.1375), (5, 4, 0.3219), (3, 2, 0.58496), (2, 1, 1.0)] {
+            let computed = log2(a, b) as f64 / BIT as f64;
+            assert!((computed - bits).abs() < 0.0001, "{a}/{b}: {computed}");
+        }
+        assert_eq!(LOG2_3_2, log2(3, 2));
+    }
+
+    #[test]
+    fn older_segments_and_runs_count_half() {
+        let mut comparison = Comparison::default();
+        comparison.at.add(MEMORY / 2, 40);
+        comparison.other.add(MEMORY / 2, 20);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 2, runs: 40 });
+        comparison.other.add(1, 0);
+        comparison.forget();
+        assert_eq!(comparison.at, Count { sent: MEMORY / 4, runs: 20 });
+        assert_eq!(comparison.other, Count { sent: MEMORY / 4, runs: 10 });
+    }
+
+    #[test]
+    fn a_verdict_that_nothing_confirms_ends_when_its_time_is_over() {
+        let (test, _, next) = dependent_test(50);
+        // The verdict came with the segment before.
+        let lasts = HOLDS - Duration::from_millis(1);
+        assert!(test.depends(next + (lasts - Duration::from_nanos(1))) && !test.depends(next + lasts));
+    }
+
+    #[test]
+    fn how_late_losses_were_found_is_forgotten_slowly() {
+        let mut test = RateTest::default();
+        for late in [800, 0, 750] {
+            test.on_run(Load::At, Duration::from_millis(late), Instant::ZERO, Duration::ZERO);
+            assert_eq!(test.unsettled.late, Duration::from_millis(late.max(700)));
         }
     }
 }

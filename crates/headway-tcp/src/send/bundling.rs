@@ -15,7 +15,7 @@ use super::transmit::DataSegment;
 /// The longest payload of a segment that repeats others. A header and this take less than half of an Ethernet frame, and
 /// what a bulk transfer leaves at its end is longer as a rule.
 pub(crate) const LONGEST: u32 = 512;
-/// At most so many segments are repeated: with six copies one of 15,000 is lost where one packet of five is.
+/// The segments that are repeated at most: with six copies one of 15,000 is lost where one packet of five is.
 const MOST: usize = 5;
 /// A stream is thin, and repeats, only if it sends no sooner than this after the segment before, and no more often than
 /// [`A_ROUND`] times in a round trip: repeating costs a connection 410 kbit/s at most.

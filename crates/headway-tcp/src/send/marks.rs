@@ -31,7 +31,7 @@ impl Marks {
     /// Lost, and not to be retransmitted for now: the peer says that it holds these bytes of a damaged
     /// transmission ([`crate::hack::partial`]).
     pub(crate) const HELD: Self = Self(256);
-    /// A part of a segment of which the peer asked for some blocks: it is not cut again.
+    /// A part of a segment of which the peer asked for some blocks. It may be cut again.
     pub(crate) const CUT: Self = Self(512);
     /// A copy of it was sent: an ACK may be the answer to that.
     pub(crate) const COPIED: Self = Self(1024);

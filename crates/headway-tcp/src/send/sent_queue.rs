@@ -433,14 +433,6 @@ impl SentQueue {
         Some(self.log.kept_mut()?.lose(sent, bytes, now))
     }
 
-    /// A transmission that is answered as dropped is expected to have crossed the bottleneck: it counts as delivered to
-    /// what measures the rate. Intact it would have been acknowledged at `due`.
-    pub(crate) fn count_crossing(&mut self, sent: &Transmission, due: Instant, now: Instant) {
-        if let Some(log) = self.log.kept_mut() {
-            log.count_crossing(sent, due, now);
-        }
-    }
-
     /// The longest payload that has arrived, intact or not, since this was last asked for, if deliveries are measured.
     #[inline]
     pub(crate) fn take_longest_arrived(&mut self) -> u32 {

@@ -50,9 +50,9 @@ impl Transmission {
         self.before.in_flight
     }
 
-    /// What the ledger is to know of it when it is missing. A segment has `mss` bytes.
-    pub(crate) fn missing(&self, mss: u32) -> Missing {
-        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1) }
+    /// What the ledger is to know of it when it is found missing, so `late`. A segment has `mss` bytes.
+    pub(crate) fn missing(&self, mss: u32, late: Duration) -> Missing {
+        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1), late }
     }
 }
 
@@ -296,16 +296,6 @@ impl TransmissionLog {
         self.totals.deliveries.on_lost(now, bytes, sent.order, &sent.before)
     }
 
-    /// A lost transmission is expected to have crossed the bottleneck: it counts as delivered to what measures the rate.
-    /// Intact it would have been acknowledged at `due`.
-    pub(crate) fn count_crossing(&mut self, sent: &Transmission, due: Instant, now: Instant) {
-        if let Some(sent) = self.get_mut(sent.order) {
-            sent.passed = true;
-        }
-        self.totals.deliveries.on_delivered(now, sent.len);
-        self.count_earlier(due, sent.len);
-    }
-
     /// A segment with that much payload arrived, intact or not.
     pub(crate) fn on_arrived(&mut self, payload: u32) {
         self.longest_arrived = self.longest_arrived.max(payload);
@@ -495,31 +485,23 @@ mod tests {
     fn what_is_lost_behind_the_bottleneck_measures_the_rate_at_which_it_passed() {
         let at = |millis: u64| Instant::ZERO + Duration::from_millis(millis);
         let number = |order: u64| SeqNumber(1000 * order as u32);
-        for crosses in [false, true] {
-            let mut log = TransmissionLog::default();
-            let mut rates = Vec::new();
-            for time in 1..=40 {
-                if time > 10 && ![15, 16].contains(&time) {
-                    log.delivered(time - 10, number(time - 9), 1000, 0, false);
-                    let delivery = log.take_delivery(at(time));
-                    rates.push(log.rate(&delivery, at(time), None).expect("it was delivered").rate());
-                }
-                log.sent(number(time), 1000, time, at(time), 10_000);
-                if time == 18 {
-                    for order in [5, 6] {
-                        if crosses {
-                            let sent = *log.get_mut(order).expect("it was sent");
-                            log.lose(&sent, sent.len, at(time));
-                            log.count_crossing(&sent, at(order + 10), at(time));
-                        } else {
-                            log.lost_behind(order, at(order + 10), at(time), 1000);
-                        }
-                    }
+        let mut log = TransmissionLog::default();
+        let mut rates = Vec::new();
+        for time in 1..=40 {
+            if time > 10 && ![15, 16].contains(&time) {
+                log.delivered(time - 10, number(time - 9), 1000, 0, false);
+                let delivery = log.take_delivery(at(time));
+                rates.push(log.rate(&delivery, at(time), None).expect("it was delivered").rate());
+            }
+            log.sent(number(time), 1000, time, at(time), 10_000);
+            if time == 18 {
+                for order in [5, 6] {
+                    log.lost_behind(order, at(order + 10), at(time), 1000);
                 }
             }
-            let most = rates.iter().map(|rate| rate.bits_per_second() / 8000).max();
-            assert_eq!(most, Some(1000), "packets a second");
         }
+        let most = rates.iter().map(|rate| rate.bits_per_second() / 8000).max();
+        assert_eq!(most, Some(1000), "packets a second");
     }
 
     #[test]
@@ -541,26 +523,17 @@ mod tests {
 
     #[test]
     fn what_counts_as_delivered_and_arrives_counts_once() {
-        for passed in [true, false] {
-            counts_once(passed, false);
-            counts_once(passed, true);
-        }
+        counts_once(false);
+        counts_once(true);
     }
 
-    /// The first of two transmissions is taken for damaged (`passed`), or for dropped and crossing all the same. Then, maybe,
-    /// that turns out to be wrong with a timeout that is undone.
-    fn counts_once(passed: bool, undone: bool) {
+    /// The first of two transmissions is taken for damaged. Then, maybe, that turns out to be wrong with a timeout that is undone.
+    fn counts_once(undone: bool) {
         let mut log = TransmissionLog::default();
         let at = Instant::from_nanos;
         log.sent(SeqNumber(0), 1000, 1, at(1), 0);
         log.sent(SeqNumber(1000), 1000, 2, at(2), 1000);
-        if passed {
-            log.lost_behind(1, at(10), at(10), 1000);
-        } else {
-            let sent = *log.get_mut(1).expect("it was sent");
-            log.lose(&sent, sent.len, at(10));
-            log.count_crossing(&sent, at(10), at(10));
-        }
+        log.lost_behind(1, at(10), at(10), 1000);
         if undone {
             let under_way =
                 [1, 2].map(|order| (order, SeqNumber(1000 * (order as u32 - 1)), 1000, at(order)));
@@ -594,9 +567,9 @@ mod tests {
         log.set_load(Load::At);
         log.sent(SeqNumber(0), 500, 2, Instant::from_nanos(2), 4000);
         let sent = log.transmission(2).expect("it is known");
-        let missing = sent.missing(1400);
+        let missing = sent.missing(1400, Duration::ZERO);
         assert_eq!((missing.order, missing.load, missing.volume), (2, Load::At, 3));
-        assert_eq!((sent.missing(0).volume, sent.last()), (4500, SeqNumber(499)));
+        assert_eq!((sent.missing(0, Duration::ZERO).volume, sent.last()), (4500, SeqNumber(499)));
     }
 
     /// Other connections of the path have numbers too.

@@ -1,6 +1,6 @@
 //! Taking segments to send: retransmissions and new data.
 
-use headway_units::Instant;
+use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use super::SendSide;
@@ -153,7 +153,7 @@ impl SendSide {
 
     /// A tail loss probe was sent; it repeats a transmission if it carries no new data.
     pub(crate) fn on_probe_sent(&mut self, repeats: Option<Transmission>) {
-        self.recovery.on_probe_sent(self.nxt, repeats.map(|sent| sent.missing(self.mss)));
+        self.recovery.on_probe_sent(self.nxt, repeats.map(|sent| sent.missing(self.mss, Duration::ZERO)));
     }
 
     /// The payload of segment `index`.

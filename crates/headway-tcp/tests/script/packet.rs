@@ -3,8 +3,7 @@
 
 use std::fmt::Write;
 
-use headway_wire::blocks::COUNT;
-use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Offsets, V2Request};
+use headway_wire::{Ecn, SeqNumber, TcpFlags, TcpOptions, Timestamps, V2, V2Offsets};
 
 use super::words::Words;
 
@@ -21,6 +20,8 @@ pub(crate) struct Packet {
     pub(crate) window: Option<u16>,
     pub(crate) urgent: u16,
     pub(crate) options: TcpOptions,
+    /// The blocks of the first segment that a special ACK reports that arrived damaged, from 1, if it says so.
+    pub(crate) damaged_blocks: Option<Vec<usize>>,
     /// Other options than these may be there too.
     pub(crate) open: bool,
     pub(crate) flips: Vec<Flip>,
@@ -139,6 +140,9 @@ impl Packet {
             "v2" => {
                 let syn = self.flags.contains(TcpFlags::SYN);
                 options.v2 = Some(parse_v2(&mut words, syn, self.len > 0)?);
+                if words.take("blocks") {
+                    self.damaged_blocks = Some(parse_blocks(&mut words)?);
+                }
             }
             other => return Err(format!("unknown option {other:?}")),
         }
@@ -201,6 +205,7 @@ impl Packet {
             (wanted.sack == got.sack || may_miss(wanted.sack.is_empty()), "the SACK blocks differ"),
             (hack_fits, "the Header Checksum option differs"),
             (v2_fits, "the option of version 2 differs"),
+            (self.damaged_blocks == actual.damaged_blocks, "the blocks differ"),
             (
                 wanted.hack_ack == got.hack_ack || may_miss(wanted.hack_ack.is_none()),
                 "the Header Checksum ACK differs",
@@ -280,8 +285,7 @@ impl Packet {
     }
 }
 
-/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` or `v2 COUNT OFFSET blocks N ...` on
-/// an ACK without data.
+/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` on an ACK without data, perhaps with `blocks N ...` behind it.
 fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> {
     if syn {
         return Ok(V2::syn(words.take("partial")));
@@ -291,33 +295,27 @@ fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> 
     }
     let count = words.value("the count of damaged packets")?;
     let mut offsets = V2Offsets::default();
-    while let Some(word) = words.next() {
-        if word == "blocks" {
-            let &[offset] = offsets.as_slice() else { return Err("blocks of one segment only".into()) };
-            return Ok(V2::ack(count, V2Request::Blocks { offset, sums: parse_blocks(words)? }));
-        }
+    while words.peek().is_some_and(|word| word != "blocks")
+        && let Some(word) = words.next()
+    {
         let offset = word.parse().map_err(|_| format!("{word:?} is no offset from the ACK number"))?;
         if !offsets.push(offset) {
             return Err("more offsets than the option holds".into());
         }
     }
-    Ok(V2::ack(count, V2Request::Segments(offsets)))
+    Ok(V2::ack(count, offsets))
 }
 
-/// Blocks counted from 1: a script says of each whether it was damaged (1) or not (0), in the place of
-/// its sum.
-fn parse_blocks(words: &mut Words<'_>) -> Result<[u16; COUNT], String> {
-    let mut sums = [0; COUNT];
+/// The numbers of blocks, from 1 in ascending order.
+fn parse_blocks(words: &mut Words<'_>) -> Result<Vec<usize>, String> {
+    let mut blocks = Vec::new();
     while let Some(word) = words.next() {
-        let block = word.parse().ok().and_then(|block: usize| sums.get_mut(block.wrapping_sub(1)));
-        *block.ok_or_else(|| format!("{word:?} is no block from 1 to {COUNT}"))? = 1;
+        match word.parse() {
+            Ok(block) if block > blocks.last().copied().unwrap_or(0) => blocks.push(block),
+            _ => return Err(format!("{word:?} is no block above {blocks:?}")),
+        }
     }
-    Ok(sums)
-}
-
-fn show_blocks(sums: &[u16; COUNT]) -> String {
-    let damaged = sums.iter().zip(1..).filter(|(sum, _)| **sum != 0);
-    damaged.map(|(_, block)| format!(" {block}")).collect()
+    Ok(blocks)
 }
 
 fn show_v2(v2: &V2) -> String {
@@ -325,12 +323,8 @@ fn show_v2(v2: &V2) -> String {
         V2::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
         V2::Syn(_) | V2::Data(_) => "v2".into(),
         V2::Ack(ack) => {
-            let offsets: String = ack.offsets().iter().map(|offset| format!(" {offset}")).collect();
-            let blocks = match &ack.request {
-                V2Request::Blocks { sums, .. } => format!(" blocks{}", show_blocks(sums)),
-                V2Request::Segments(_) => String::new(),
-            };
-            format!("v2 {}{offsets}{blocks}", ack.damaged)
+            let offsets: String = ack.reported.iter().map(|offset| format!(" {offset}")).collect();
+            format!("v2 {}{offsets}", ack.damaged)
         }
     }
 }

@@ -7,10 +7,10 @@ use headway_tcp::{ConnectionId, Notification};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::two_hosts::PATTERNS;
-use headway_wire::blocks::{COUNT, block_sums};
+use headway_wire::blocks;
 use headway_wire::{
     Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
-    V2Request, emit,
+    emit,
 };
 
 use super::packet::{Flip, Packet};
@@ -105,12 +105,6 @@ impl Peer {
             urgent: packet.urgent,
         };
         let mut options = shifted(&packet.options, iss);
-        if let Some((offset, sums)) = blocks(&mut options) {
-            let seq = packet.ack.wrapping_add(offset);
-            let len = self.received.get(&seq).ok_or_else(|| format!("no segment was received at {seq}"))?;
-            let arrived = segment_sums(HOST_WRITES, seq, *len);
-            sums.iter_mut().zip(arrived).for_each(|(sum, good)| *sum = if *sum == 0 { good } else { !good });
-        }
         self.sent.insert(packet.seq, packet.len);
         if let Some(stamps) = &mut options.timestamps
             && has_ack
@@ -120,7 +114,12 @@ impl Peer {
         // The first byte of the stream is number 1.
         // The stream begins behind the SYN.
         let before = u32::from(!packet.flags.contains(TcpFlags::SYN));
-        let payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(before) as usize, packet.len as usize);
+        let mut payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(before) as usize, packet.len as usize);
+        if let Some(damaged) = &packet.damaged_blocks {
+            let seq = packet.ack.wrapping_add(reported(&options).ok_or("blocks of no segment")?);
+            let len = self.received.get(&seq).ok_or_else(|| format!("no segment was received at {seq}"))?;
+            payload = report(&segment_bytes(HOST_WRITES, seq, *len), damaged);
+        }
         let mut bytes = vec![0; 120 + payload.len()];
         let len = emit(&mut bytes, &self.ip(packet.ecn), &tcp, &options, (&payload, &[]))
             .map_err(|error| format!("the packet cannot be built: {error}"))?;
@@ -164,11 +163,12 @@ impl Peer {
         let (seq, len) = (tcp.seq.0.wrapping_sub(iss.0), segment.payload.len() as u32);
         let ack = if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 };
         self.received.insert(seq, len);
-        if let Some((offset, sums)) = blocks(&mut options) {
+        let damaged_blocks = reported(&options).filter(|_| !segment.report.is_empty()).map(|offset| {
             let asked = ack.wrapping_add(offset);
-            let sent = segment_sums(PEER_WRITES, asked, self.sent.get(&asked).copied().unwrap_or(0));
-            sums.iter_mut().zip(sent).for_each(|(sum, good)| *sum = u16::from(*sum != good));
-        }
+            let sent = segment_bytes(PEER_WRITES, asked, self.sent.get(&asked).copied().unwrap_or(0));
+            let blocks = blocks::differing((&sent, &[]), segment.report);
+            blocks.zip(1..).filter(|((_, differs), _)| *differs).map(|(_, number)| number).collect()
+        });
         Packet {
             ecn: segment.ip.ecn,
             flags: tcp.flags,
@@ -178,6 +178,7 @@ impl Peer {
             window: Some(tcp.window),
             urgent: tcp.urgent,
             options,
+            damaged_blocks,
             open: false,
             flips: Vec::new(),
         }
@@ -189,20 +190,21 @@ impl Peer {
     }
 }
 
-/// The offset and the block sums of a request, if there is one.
-fn blocks(options: &mut TcpOptions) -> Option<(u32, &mut [u16; COUNT])> {
-    match &mut options.v2 {
-        Some(V2::Ack(ack)) => match &mut ack.request {
-            V2Request::Blocks { offset, sums } => Some((*offset, sums)),
-            V2Request::Segments(_) => None,
-        },
-        _ => None,
-    }
+/// The offset of the first segment that a special ACK reports.
+fn reported(options: &TcpOptions) -> Option<u32> {
+    options.v2.as_ref().and_then(V2::as_ack).and_then(|ack| ack.reported.first().copied())
 }
 
-/// The block sums of a segment as it was written.
-fn segment_sums(pattern: Pattern, seq: u32, len: u32) -> [u16; COUNT] {
-    block_sums((&pattern.bytes(seq.wrapping_sub(1) as usize, len as usize), &[]))
+/// A segment as it was written.
+fn segment_bytes(pattern: Pattern, seq: u32, len: u32) -> Vec<u8> {
+    pattern.bytes(seq.wrapping_sub(1) as usize, len as usize)
+}
+
+/// The sums of a payload, the blocks with these numbers damaged.
+fn report(payload: &[u8], damaged: &[usize]) -> Vec<u8> {
+    let sums = blocks::sums((payload, &[])).zip(1..);
+    sums.flat_map(|((_, sum), number)| if damaged.contains(&number) { !sum } else { sum }.to_be_bytes())
+        .collect()
 }
 
 /// `options` with every sequence number in it moved by `base`.

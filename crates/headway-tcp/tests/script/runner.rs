@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use headway_tcp::{Host, HostConfig, ListenerId, Profile};
+use headway_tcp::{Host, HostConfig, ListenerId, Profile, Transmit};
 use headway_test_fixture::two_hosts::{START, hand_in};
 use headway_units::{Duration, Instant};
 use headway_wire::{Integrity, Segment, TcpFlags, judge};
@@ -131,7 +131,7 @@ impl Runner {
     /// Takes what the host has to send now.
     pub(crate) fn drain(&mut self) -> Result<(), String> {
         let mut buffer = vec![0; usize::from(u16::MAX)];
-        while let Some(len) = self.host.poll_transmit(self.now, &mut buffer) {
+        while let Some(Transmit { len, .. }) = self.host.poll_transmit(self.now, &mut buffer) {
             self.packets += 1;
             if self.packets > MAX_PACKETS {
                 return Err("the host never stops sending".into());

@@ -320,12 +320,11 @@ impl Pair {
 }
 
 fn forge_v2(options: &mut headway_wire::TcpOptions, ack: SeqNumber, step: u32) {
-    use headway_wire::{V2, V2Request};
+    use headway_wire::{V2, V2Ack};
     let Some(V2::Ack(said)) = &mut options.v2 else { return };
-    match step % 3 {
+    match step % 2 {
         0 => said.damaged = said.damaged.wrapping_add(step as u16),
-        1 => said.request = V2Request::segments(ack, [ack + step, ack, ack + 1000]),
-        _ => said.request = V2Request::Blocks { offset: step, sums: [step as u16; 7] },
+        _ => said.reported = V2Ack::offsets_from(ack, [ack + step, ack, ack + 1000]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! TCP HACK options in a capture.
 
-use headway_wire::{Segment, TcpFlags, V2Request};
+use headway_wire::{Segment, TcpFlags};
 
 /// The options of TCP HACK that one side sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,8 +50,8 @@ impl Special {
         let Some(ack) = v2.as_ack() else { return false };
         self.damaged = Some(ack.damaged);
         self.version_2 += u64::from(ack.is_special());
-        self.version_2_numbers += ack.offsets().len() as u64;
-        self.with_blocks += u64::from(matches!(ack.request, V2Request::Blocks { .. }));
+        self.version_2_numbers += ack.reported.len() as u64;
+        self.with_blocks += u64::from(!segment.report.is_empty());
         ack.is_special()
     }
 

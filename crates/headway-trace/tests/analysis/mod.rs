@@ -5,7 +5,7 @@ mod places;
 mod wire;
 
 use headway_trace::analysis::{Amount, Ending};
-use headway_wire::{SackBlocks, SeqNumber, TcpFlags, TcpOptions, V2, V2Request};
+use headway_wire::{SackBlocks, SeqNumber, TcpFlags, TcpOptions, V2, V2Ack, V2Offsets};
 use proptest::prelude::*;
 use wire::{ACK, SYN, Seg, after_handshake, analyse, client, handshake, server, with_ack};
 
@@ -142,19 +142,19 @@ fn special_acks_are_counted_by_kind() {
 #[test]
 fn version_2_is_counted() {
     let v2 = |v2| TcpOptions { v2: Some(v2), ..TcpOptions::default() };
-    let names = V2Request::segments(SeqNumber(201), [SeqNumber(301), SeqNumber(201)]);
-    let blocks = V2Request::Blocks { offset: 100, sums: [0; 7] };
+    let names = V2Ack::offsets_from(SeqNumber(201), [SeqNumber(301), SeqNumber(201)]);
+    let reported = V2Ack::offsets_from(SeqNumber(201), [SeqNumber(301)]);
     let data = v2(V2::data());
     let analysis = analyse(&[
         client(SYN, 100, 0, 0).options(v2(V2::syn(true))),
         server(with_ack(SYN), 500, 101, 0).options(v2(V2::syn(true))),
-        client(ACK, 101, 501, 0).options(v2(V2::ack(0, V2Request::default()))),
+        client(ACK, 101, 501, 0).options(v2(V2::ack(0, V2Offsets::default()))),
         client(ACK, 101, 501, 100).options(data),
         client(ACK, 201, 501, 100).options(data),
         client(ACK, 301, 501, 100).options(data),
-        server(ACK, 501, 201, 0).options(v2(V2::ack(7, V2Request::default()))),
+        server(ACK, 501, 201, 0).options(v2(V2::ack(7, V2Offsets::default()))),
         server(ACK, 501, 201, 0).options(v2(V2::ack(7, names))),
-        server(ACK, 501, 201, 0).options(v2(V2::ack(8, blocks))),
+        server(ACK, 501, 201, 8).options(v2(V2::ack(8, reported))),
     ]);
     let [client, server] = &analysis.connections[0].directions;
     assert!(client.offers.v2 && server.offers.v2);

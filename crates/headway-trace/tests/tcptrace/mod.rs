@@ -91,8 +91,7 @@ fn equals_what_tcptrace_printed() {
 #[test]
 fn equals_what_tcptrace_prints() {
     if !theirs::is_installed() {
-        say_skipped("tcptrace is not installed");
-        return;
+        return say_skipped("tcptrace", "");
     }
     for case in CASES {
         let now = theirs::run(case);

@@ -35,7 +35,7 @@ fn open(opener: &mut Opener, datagram: &[u8]) -> Opened {
     open_after(HEADROOM, opener, datagram)
 }
 
-/// With so many bytes before it.
+/// Opens a datagram that has `start` bytes before it.
 fn open_after(start: usize, opener: &mut Opener, datagram: &[u8]) -> Opened {
     let Some(Message::Sealed { low, kind, .. }) = Message::parse(datagram) else { return Opened::Nothing };
     let mut room = [&vec![0; start][..], datagram].concat();

@@ -23,7 +23,7 @@ impl Tunnel {
         addresses.iter().for_each(|&place| self.ask_whether_at(now, id, place));
     }
 
-    /// A datagram of so many bytes was authenticated; `newest`: as the newest packet of the session in use.
+    /// A datagram of `bytes` was authenticated; `newest`: as the newest packet of the session in use.
     pub(super) fn came_from(
         &mut self,
         now: Instant,

@@ -25,7 +25,7 @@ fn bytes_to(world: &World, address: SocketAddr) -> usize {
     world.astray.iter().filter(|sent| sent.to == address).map(|sent| sent.bytes.len()).sum()
 }
 
-/// Packets in both directions, every 10 ms for so many milliseconds. Says how many of each end arrived.
+/// Packets in both directions, every 10 ms for `milliseconds`. Says how many of each end arrived.
 fn talk(world: &mut World, milliseconds: u64) -> [u32; 2] {
     let mut arrived = [0; 2];
     for _ in 0..milliseconds / 10 {

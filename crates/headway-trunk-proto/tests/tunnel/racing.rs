@@ -14,7 +14,7 @@ const NUMBER: std::ops::Range<usize> = 5..9;
 /// Sequence and ACK number in a sealed header.
 const NUMBERS: std::ops::Range<usize> = 9 + 4..9 + 12;
 
-/// The datagram with a number so many higher and random bytes behind it.
+/// The datagram with a number that is higher by `ahead`, and random bytes behind it.
 fn noise(like: &Sent, ahead: u32, rng: &mut Rng) -> Sent {
     let mut noise = like.clone();
     rng.fill(&mut noise.bytes[NUMBER.end..]);
@@ -111,7 +111,7 @@ fn noise_hides_no_damage_to_payloads() {
     assert!(disbelieved(&world) > 2000, "noise is");
 }
 
-/// Before anything is authenticated between, so many can be announced, and of each number one.
+/// What is announced before anything is authenticated between is bounded, and of each number it is one at most.
 #[test]
 fn noise_is_bounded_by_what_is_authentic() {
     let (mut world, mut rng) = (World::connected(), Rng::new(9));

@@ -8,6 +8,8 @@ use headway_trunk_proto::{
     TunnelConfig, Verdict,
 };
 use headway_units::{Duration, Instant};
+use headway_wire::integrity::header_crc;
+use headway_wire::ip::Datagram;
 use headway_wire::{Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, emit};
 
 pub(crate) const NEAR: &str = "192.0.2.1:1000";
@@ -213,7 +215,14 @@ impl World {
         }
         let (sent, mut packet) = self.seal_with(from_near, seq, payload, &options)?;
         assert_eq!(sent.bytes[0], if has_sack { 0x5a } else { 0x57 });
+        // As it is opened: without sums of the payload.
         packet[56..58].fill(0);
+        packet[80..84].fill(0);
+        let Datagram { header, body, .. } = Datagram::parse(&packet).expect("a packet");
+        let (fixed, rest) = body.split_first_chunk().expect("a TCP header");
+        let options = &rest[..rest.len() - payload.len()];
+        let crc = header_crc(&header, body.len(), fixed, options, 16);
+        packet[76..80].copy_from_slice(&crc.to_be_bytes());
         Some((sent, packet))
     }
 

@@ -4,7 +4,6 @@ mod dscp;
 mod half_open;
 mod keep_alive;
 mod limit;
-mod log;
 mod memory;
 mod metrics;
 mod mtu;

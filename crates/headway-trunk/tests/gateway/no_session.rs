@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use headway_test_fixture::log::Log;
 use headway_test_fixture::process::free_addresses;
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
 use tokio::time::{sleep, timeout};
 
-use crate::log::Log;
 use crate::pair::{LONG, key_file};
 
 #[tokio::test]

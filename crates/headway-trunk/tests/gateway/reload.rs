@@ -78,7 +78,7 @@ async fn streams_go_on_over_a_reload() {
     assert_eq!(near.reload(&louder).expect("a reload").to_string(), "changed gateway.log-level");
     assert_eq!(near.reload(&louder).expect("a reload").to_string(), "nothing has changed");
 
-    // The far gateway lets nothing through from now on, but for what is open.
+    // The far gateway lets nothing through from now on, except what is open.
     let far = pair.far.as_ref().expect("running");
     let none = changed(&pair.far_config, |config| config.peers[0].destinations.clear());
     assert_eq!(far.reload(&none).expect("a reload").changed, ["peer near"]);

@@ -1,4 +1,8 @@
 //! The Differentiated Services Codepoint (RFC 2474, 3): how routers are asked to treat a packet.
+//!
+//! A connection or listener has it from its profile (`headway_tcp::Profile::ip_header`), datagrams from the socket of their
+//! carrier (`headway_net`, `carrier::udp::socket`), connections of the kernel from `headway_net::kernel_dscp`. The gateway
+//! carries that of a host in the request of its stream (`headway_trunk::request`).
 
 use core::{fmt, str::FromStr};
 

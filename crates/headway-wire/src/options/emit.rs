@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LEN, TcpOptions, kind,
-    v2::{self, EXID, V2, V2Request},
+    v2::{self, EXID, V2},
 };
 use crate::{EmitError, words::Words};
 
@@ -166,21 +166,10 @@ fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
         }
         V2::Ack(ack) => {
             words.put(computed(ack.header_crc));
-            match &ack.request {
-                V2Request::Segments(offsets) => {
-                    for offset in offsets {
-                        words.put(*offset);
-                    }
-                    words.put(halves(ack.damaged, u16::from_be_bytes(rest)));
-                }
-                V2Request::Blocks { offset, sums: [s0, s1, s2, s3, s4, s5, s6] } => {
-                    words.put(*offset);
-                    words.put(halves(*s0, *s1));
-                    words.put(halves(*s2, *s3));
-                    words.put(halves(*s4, *s5));
-                    words.put(halves(*s6, ack.damaged));
-                }
+            for offset in &ack.reported {
+                words.put(*offset);
             }
+            words.put(halves(ack.damaged, u16::from_be_bytes(rest)));
         }
     }
 }

@@ -2,7 +2,6 @@
 //! (`docs/protocol.md`, section 3).
 
 use crate::{List, SeqNumber};
-use core::slice;
 
 /// The experiment's identifier, "ExID": what distinguishes options of kind 253 (RFC 6994, 3).
 ///
@@ -13,7 +12,7 @@ pub const EXID: u16 = 0x4857;
 pub(super) const VERSION: u8 = 2;
 
 /// The bit of a SYN's flags that says "partial recovery understood".
-pub(super) const PARTIAL_RECOVERY: u8 = 1;
+pub(super) const PARTIAL_RECOVERY: u8 = 4;
 
 /// The bit of a SYN's flags that says "compact headers understood".
 pub(super) const COMPACT: u8 = 2;
@@ -26,8 +25,6 @@ mod len {
     pub(super) const DATA: usize = 12;
     /// On a segment without data that reports nothing; each segment reported takes four bytes more.
     pub(super) const ACK: usize = 10;
-    /// On a segment without data that carries block sums.
-    pub(super) const BLOCKS: usize = 28;
 }
 
 /// The option of version 2 of TCP HACK, in one of its forms.
@@ -70,31 +67,10 @@ pub struct V2Ack {
     pub header_crc: u32,
     /// The receiver's running count of damaged packets that carried data, modulo 2^16.
     pub damaged: u16,
-    /// What is asked for.
-    pub request: V2Request,
-}
-
-/// What a special ACK asks for, as offsets from its acknowledgement number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum V2Request {
-    /// The first byte of each segment that arrived damaged, the newest first. Empty in an ACK that
-    /// is not special.
-    Segments(V2Offsets),
-    /// Those parts of one segment that arrived damaged.
-    Blocks {
-        /// The first byte of the segment that is not held.
-        offset: u32,
-        /// The CRC-16 of each block of its payload as it arrived:
-        /// [`block_sums`](crate::blocks::block_sums).
-        sums: [u16; crate::blocks::COUNT],
-    },
-}
-
-impl Default for V2Request {
-    #[inline]
-    fn default() -> Self {
-        Self::Segments(V2Offsets::default())
-    }
+    /// The first byte of each segment that arrived damaged, as an offset from the acknowledgement number, the newest first.
+    /// Empty in an ACK that is not special. What follows the header is a report on the first of them: the sums of its blocks
+    /// ([`Segment::report`](crate::Segment::report)).
+    pub reported: V2Offsets,
 }
 
 /// Offsets from the acknowledgement number: seven fill the option space.
@@ -115,8 +91,8 @@ impl V2 {
 
     /// The option on a segment without data.
     #[inline]
-    pub fn ack(damaged: u16, request: V2Request) -> Self {
-        Self::Ack(V2Ack { damaged, request, ..V2Ack::default() })
+    pub fn ack(damaged: u16, reported: V2Offsets) -> Self {
+        Self::Ack(V2Ack { damaged, reported, ..V2Ack::default() })
     }
 
     /// What a SYN says, if this is on one.
@@ -143,8 +119,7 @@ impl V2 {
         match self {
             Self::Syn(_) => len::SYN,
             Self::Data(_) => len::DATA,
-            Self::Ack(V2Ack { request: V2Request::Segments(offsets), .. }) => len::ACK + 4 * offsets.len(),
-            Self::Ack(V2Ack { request: V2Request::Blocks { .. }, .. }) => len::BLOCKS,
+            Self::Ack(ack) => len::ACK + 4 * ack.reported.len(),
         }
     }
 
@@ -169,11 +144,10 @@ impl V2 {
                 header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
                 payload_crc: u32::from_be_bytes([*p0, *p1, *p2, *p3]),
             }),
-            (len::BLOCKS, _) => Self::Ack(blocks(value)?),
             (_, [h0, h1, h2, h3, reported @ .., u0, u1]) if value.len() >= ACK => Self::Ack(V2Ack {
                 header_crc: u32::from_be_bytes([*h0, *h1, *h2, *h3]),
                 damaged: u16::from_be_bytes([*u0, *u1]),
-                request: V2Request::Segments(offsets(reported)?),
+                reported: offsets(reported)?,
             }),
             _ => return None,
         };
@@ -187,51 +161,30 @@ fn offsets(bytes: &[u8]) -> Option<V2Offsets> {
     reported.iter().all(|offset| offsets.push(u32::from_be_bytes(*offset))).then_some(offsets)
 }
 
-fn blocks(value: &[u8]) -> Option<V2Ack> {
-    let (header_crc, value) = value.split_first_chunk()?;
-    let (offset, value) = value.split_first_chunk()?;
-    let (halves, []) = value.as_chunks::<2>() else { return None };
-    let [sums @ .., damaged] = halves.first_chunk::<8>()?.map(u16::from_be_bytes);
-    Some(V2Ack {
-        header_crc: u32::from_be_bytes(*header_crc),
-        damaged,
-        request: V2Request::Blocks { offset: u32::from_be_bytes(*offset), sums },
-    })
-}
-
 impl V2Ack {
     /// Whether anything is asked for.
     #[inline]
     pub fn is_special(&self) -> bool {
-        !self.offsets().is_empty()
-    }
-
-    /// What is asked for, as offsets from the acknowledgement number.
-    #[inline]
-    pub fn offsets(&self) -> &[u32] {
-        match &self.request {
-            V2Request::Segments(offsets) => offsets,
-            V2Request::Blocks { offset, .. } => slice::from_ref(offset),
-        }
+        !self.reported.is_empty()
     }
 
     /// What is asked for, as sequence numbers; `ack` is the segment's acknowledgement number.
     #[inline]
     pub fn named(&self, ack: SeqNumber) -> impl Iterator<Item = SeqNumber> {
-        self.offsets().iter().map(move |offset| ack + *offset)
+        self.reported.iter().map(move |offset| ack + *offset)
     }
 }
 
-impl V2Request {
+impl V2Ack {
     /// Segments by their first bytes, the newest first, as far as there is room in the option;
     /// `ack` is the acknowledgement number of the segment that it goes into.
-    pub fn segments(ack: SeqNumber, named: impl IntoIterator<Item = SeqNumber>) -> Self {
+    pub fn offsets_from(ack: SeqNumber, named: impl IntoIterator<Item = SeqNumber>) -> V2Offsets {
         let mut offsets = V2Offsets::default();
         for seq in named {
             if !offsets.push(seq.0.wrapping_sub(ack.0)) {
                 break;
             }
         }
-        Self::Segments(offsets)
+        offsets
     }
 }

@@ -47,7 +47,11 @@ pub(crate) fn check_segment(bytes: &[u8]) {
     assert_eq!(layout, Some(HeaderLayout { ip_header_len, header_len }));
     let datagram = datagram.expect("a segment is in a datagram");
     assert_eq!((datagram.header, datagram.header_len), (segment.ip, ip_header_len));
-    assert_eq!(datagram.body.len(), header_len - ip_header_len + segment.payload.len());
+    assert_eq!(
+        datagram.body.len(),
+        header_len - ip_header_len + segment.payload.len() + segment.report.len()
+    );
+    assert!(segment.payload.is_empty() || segment.report.is_empty());
     check_repair(&segment, bytes);
     re_emit(&segment);
 }
@@ -121,9 +125,10 @@ fn check_repair(segment: &Segment<'_>, bytes: &[u8]) {
 
 /// What was read can be written, reads back as the same, and its damage is seen.
 fn re_emit(segment: &Segment<'_>) {
-    let Segment { ip, tcp, options, payload, .. } = *segment;
-    let mut buf = vec![0xa5; 120 + payload.len()];
-    let parts = payload.split_at(payload.len() / 3);
+    let Segment { ip, tcp, options, payload, report, .. } = *segment;
+    let body = if report.is_empty() { payload } else { report };
+    let mut buf = vec![0xa5; 120 + body.len()];
+    let parts = body.split_at(body.len() / 3);
     let len = match emit(&mut buf, &ip, &tcp, &options, parts) {
         Ok(len) => len,
         // Without our padding there is room for more.
@@ -139,7 +144,7 @@ fn re_emit(segment: &Segment<'_>) {
     let is_summed = options.hack.is_some() && !is_syn && options.v2.is_none();
     let hack = if is_summed { again.options.hack } else { options.hack };
     let v2 = options.v2.map(|v2| computed(v2, again.options.v2));
-    assert_eq!((again.ip, again.tcp, again.payload), (ip, tcp, payload));
+    assert_eq!((again.ip, again.tcp, again.payload, again.report), (ip, tcp, payload, report));
     assert_eq!(again.options, TcpOptions { hack, v2, ..options });
     assert_eq!(judge(packet), Ok(Integrity::Intact));
 

@@ -2,7 +2,7 @@
 
 use headway_wire::{
     Dscp, Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data,
-    V2Offsets, V2Request, V2Syn, emit, options,
+    V2Offsets, V2Syn, emit, options,
 };
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
@@ -72,11 +72,10 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
         let mut offsets = V2Offsets::default();
         assert!(list.into_iter().all(|offset| offsets.push(offset)));
-        V2Request::Segments(offsets)
+        offsets
     });
-    let blocks = any::<(u32, [u16; 7])>().prop_map(|(offset, sums)| V2Request::Blocks { offset, sums });
-    let ack = (any::<(u32, u16)>(), prop_oneof![2 => segments, 1 => blocks])
-        .prop_map(|((header_crc, damaged), request)| V2::Ack(V2Ack { header_crc, damaged, request }));
+    let ack = (any::<(u32, u16)>(), segments)
+        .prop_map(|((header_crc, damaged), reported)| V2::Ack(V2Ack { header_crc, damaged, reported }));
     prop_oneof![1 => syn, 1 => data, 3 => ack]
 }
 

@@ -91,9 +91,9 @@ pub(super) fn claims(results: &Results) -> String {
         };
         text.push_str(&format!("{name:<14} {:<15} {}{numbers}\n", judgement.verdict.name(), judgement.says));
         if let Some(spread) = &judgement.spread {
-            let [worst, twentieth, quarter, half] = quantiles(&judgement, spread);
+            let [worst, twentieth, quarter, half, mean] = quantiles(&judgement, spread);
             text.push_str(&format!(
-                "    {} cells of seed {}: worst {worst}, 5 % {twentieth}, 25 % {quarter}, 50 % {half}\n",
+                "    {} cells of seed {}: worst {worst}, 5 % {twentieth}, 25 % {quarter}, 50 % {half}, mean {mean}\n",
                 spread.cells, results.manifest.seed
             ));
             if known.contains(spread) {

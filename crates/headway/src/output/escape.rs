@@ -5,9 +5,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Stderr, Write};
-
-use tracing_subscriber::fmt::MakeWriter;
 
 /// A text as one line: everything that acts on a terminal is escaped, line feeds too.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
@@ -41,34 +38,6 @@ fn acts(c: char) -> bool {
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
-/// Standard error for a log, whose events are a line each.
-pub(crate) struct LogWriter;
-
-impl MakeWriter<'_> for LogWriter {
-    type Writer = Lines<Stderr>;
-
-    fn make_writer(&self) -> Lines<Stderr> {
-        Lines(io::stderr())
-    }
-}
-
-/// Writes each event as one line.
-pub(crate) struct Lines<W>(W);
-
-impl<W: Write> Write for Lines<W> {
-    /// The whole of an event is written at once.
-    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        let text = String::from_utf8_lossy(event);
-        let line = text.strip_suffix('\n').unwrap_or(&text);
-        writeln!(self.0, "{}", one_line(line))?;
-        Ok(event.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,15 +56,6 @@ mod tests {
             assert_eq!(one_line(text), expected, "{text:?}");
         }
         assert_eq!(lines("a\tb\nc\u{1b}\r\n"), "a\tb\nc\\u001b\\u000d\n");
-    }
-
-    #[test]
-    fn an_event_of_a_log_is_one_line() {
-        let mut log = Lines(Vec::new());
-        log.write_all("INFO refused destination=\u{9b}2J\u{202e}\nINFO forged\n".as_bytes())
-            .expect("a vector");
-        let written = String::from_utf8(log.0).expect("UTF-8");
-        assert_eq!(written, "INFO refused destination=\\u009b2J\\u202e\\u000aINFO forged\n");
     }
 
     #[test]

@@ -1,4 +1,15 @@
 //! The history as a stream of server-sent events, from where a page is.
+//!
+//! `GET /events`: the first event has the name `start` and describes the pictures; each further one has the name `items`, an
+//! identifier, and a list in JSON:
+//!
+//! | item | meaning |
+//! |---|---|
+//! | `["begin", ID, {"group": NAME, "label": TEXT}]` | something new is measured: a run (its label is the seed), a direction, a peer |
+//! | `["sample", ID, [SECONDS, VALUE, ...]]` | a sample; the description says which value is which; `null`: unknown |
+//! | `["end", ID, TEXT]` | it is over |
+//! | `["progress", TEXT]` | how far the command is |
+//! | `["finish", TEXT]` | the command is over; the stream ends |
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -15,7 +15,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -96,7 +96,7 @@ impl Watch {
     /// Serves the page until SIGINT or SIGTERM.
     pub(crate) fn keep_until_stopped(self) -> Result<(), WatchError> {
         notice!("headway: the page stays until Ctrl-C");
-        let runtime = Runtime::new().map_err(WatchError::NoRuntime)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(WatchError::NoRuntime)?;
         runtime.block_on(async {
             let on = |kind| signal(kind).map_err(WatchError::NoRuntime);
             let (mut interrupt, mut terminate) = (on(SignalKind::interrupt())?, on(SignalKind::terminate())?);

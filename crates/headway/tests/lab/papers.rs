@@ -42,6 +42,6 @@ fn evidence_can_be_given() {
 fn the_index_has_every_file() {
     let index = fs::read_to_string(folder().join("README.md")).expect("an index");
     for name in all().keys() {
-        assert!(index.contains(&format!("| [`{name}`]({name}.toml) |")), "{name} is not in papers/README.md");
+        assert!(index.contains(&format!("[`{name}`]({name}.toml)")), "{name} is not in papers/README.md");
     }
 }

@@ -173,8 +173,7 @@ fn folders_that_cannot_be_read() {
             let output = match command.output() {
                 Ok(output) => output,
                 Err(error) if is_root && error.kind() == ErrorKind::NotFound => {
-                    say_skipped("setpriv is not installed (Debian: util-linux)");
-                    return;
+                    return say_skipped("setpriv", "");
                 }
                 Err(error) => panic!("{error}"),
             };

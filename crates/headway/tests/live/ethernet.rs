@@ -42,8 +42,7 @@ fn transfers_with_and_without_offload() {
             let words = ["-K", "hw2", "tx", "off", "tso", "off", "gso", "off"];
             let switched = kernels.command("ethtool", &words).output();
             if !switched.is_ok_and(|output| output.status.success()) {
-                say_skipped("without offload, there is no ethtool");
-                return;
+                return say_skipped("ethtool", "");
             }
         }
         let fetched = ours.run(

@@ -199,7 +199,7 @@ fn nothing_remains_after_sigkill() {
         .replace("runs = 2", "runs = 1");
     let Some(folder) = with_experiment(&text) else { return };
     if !has_kcptun {
-        say_skipped("programs of others, there is no kcptun");
+        say_skipped("kcptun", "");
     }
     let interfaces = || links("/sys/class/net").count();
     let before = interfaces();

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use headway_test_fixture::process::say_skipped;
+
 use crate::namespace::HEADWAY;
 
 /// Debian's Mininet belongs to the system's Python.
@@ -12,7 +14,7 @@ const PYTHONS: [&str; 2] = ["/usr/bin/python3", "python3"];
 fn the_box_is_a_link_of_mininet() {
     // Mininet itself refuses any other user.
     if !rustix::process::geteuid().is_root() {
-        return eprintln!("SKIPPED: Mininet needs root");
+        return say_skipped("root", "Mininet refuses other users");
     }
     let has_mininet = |python: &&&str| {
         let mut command = Command::new(python);
@@ -20,7 +22,7 @@ fn the_box_is_a_link_of_mininet() {
         command.status().is_ok_and(|status| status.success())
     };
     let Some(python) = PYTHONS.iter().find(has_mininet) else {
-        return eprintln!("SKIPPED: Mininet is not installed (apt install mininet)");
+        return say_skipped("mininet", "");
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/mininet");
     let output = Command::new(python)

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use flate2::read::GzDecoder;
-use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::process::{free_addresses, say_skipped};
 use serde_json::{Value, json};
 
 use crate::namespace::HEADWAY;
@@ -136,7 +136,7 @@ fn the_events_have_the_keys_of_iperf3() {
         command
     };
     let Ok(mut server) = iperf3(&["-s", "-1"]).stdout(Stdio::null()).spawn() else {
-        return eprintln!("SKIPPED: iperf3 is not installed");
+        return say_skipped("iperf3", "");
     };
     let mut theirs = Value::Null;
     // Its server needs some time before it listens.
@@ -261,7 +261,7 @@ fn flent_reads_each_kind_of_test() {
         assert!(sets.iter().all(|set| summary.contains(set)), "{summary}");
     }
     if !has_flent {
-        eprintln!("SKIPPED: flent is not installed: only the files' own content was checked");
+        say_skipped("flent", "only the files' own content was checked");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::process::{free_addresses, say_skipped};
 
 use crate::namespace::{HEADWAY, Namespace, start};
 
@@ -128,8 +128,7 @@ fn missing_rights_are_named() {
         let output = match command.args(["nc", "10.77.2.1", "80"]).args(words).output() {
             Ok(output) => output,
             Err(error) if is_root && error.kind() == std::io::ErrorKind::NotFound => {
-                eprintln!("SKIPPED: setpriv is not installed (Debian: util-linux)");
-                return;
+                return say_skipped("setpriv", "");
             }
             Err(error) => panic!("{error}"),
         };

@@ -163,7 +163,7 @@ fn what_serve_sends_can_be_resumed() {
     let at = line.trim().rsplit_once(" at http://").expect(&line).1.trim_end_matches('/');
     let port: u16 = at.rsplit_once(':').unwrap().1.parse().unwrap();
     let head = Command::new("curl").args(["-sI", &format!("http://{at}/file")]).output();
-    let Ok(head) = head else { return crate::namespace::say_skipped("there is no curl") };
+    let Ok(head) = head else { return crate::namespace::say_skipped("curl", "") };
     let head = String::from_utf8(head.stdout).unwrap();
     let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).expect(&head);
     let folder = tempfile::tempdir().unwrap();

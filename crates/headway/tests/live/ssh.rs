@@ -18,8 +18,8 @@ fn are_installed() -> bool {
         .filter(|(program, option)| Command::new(program).arg(option).output().is_err())
         .map(|(program, _)| program)
         .collect();
-    if !missing.is_empty() {
-        say_skipped(&format!("not installed: {}", missing.join(", ")));
+    for program in &missing {
+        say_skipped(program, "");
     }
     missing.is_empty()
 }

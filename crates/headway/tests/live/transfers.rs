@@ -72,8 +72,7 @@ fn over_ipv6() {
 fn tshark_finds_no_errors_in_our_packets() {
     let Some(namespace) = Namespace::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
-        say_skipped("there is no tshark");
-        return;
+        return say_skipped("tshark", "");
     }
     let (folder, bytes) = folder_with_file(3, 5_000_000);
     let _server = python_server(&namespace, folder.path());

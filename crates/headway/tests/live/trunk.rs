@@ -182,7 +182,7 @@ fn a_host_that_knows_of_nothing_is_redirected() {
     for rule in rules {
         match chain.near.command("nft", rule).output() {
             Ok(output) if output.status.success() => {}
-            other => return say_skipped(&format!("no nftables with TPROXY: {other:?}")),
+            other => return say_skipped("tproxy", &format!("{other:?}")),
         }
     }
     chain.near.ip(&["rule", "add", "fwmark", "1", "lookup", "100"]);
@@ -389,7 +389,7 @@ fn a_gateway_makes_its_own_rules_and_leaves_none() {
                  add rule inet probe p meta l4proto tcp tproxy ip6 to [::1]:1";
     match chain.near.command("nft", &["-c", probe]).output() {
         Ok(output) if output.status.success() => {}
-        other => return say_skipped(&format!("no nftables with TPROXY: {other:?}")),
+        other => return say_skipped("tproxy", &format!("{other:?}")),
     }
     // What is someone else's stays.
     chain.near.run("nft", &["add table inet other; add chain inet other c"]);

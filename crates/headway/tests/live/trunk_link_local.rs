@@ -21,7 +21,7 @@ fn gateways_meet_at_link_local_addresses() {
             host.ip(&["link", "set", device, "up"]);
             let words = ["addr", "add", address, "dev", device, "nodad"];
             if !host.command("ip", &words).output().unwrap().status.success() {
-                return crate::namespace::say_skipped("this machine has no IPv6");
+                return crate::namespace::say_skipped("ipv6", "");
             }
         }
     }

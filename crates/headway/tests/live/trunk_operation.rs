@@ -117,7 +117,7 @@ fn rules_and_dashboard_are_what_prometheus_and_grafana_read() {
     let rules = packaging.join("prometheus/headway-trunk.rules.yml");
     match Command::new("promtool").args(["check", "rules"]).arg(rules).output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(error) => say_skipped(&format!("promtool: {error}")),
+        Err(error) => say_skipped("promtool", &error.to_string()),
     }
 }
 

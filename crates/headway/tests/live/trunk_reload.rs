@@ -61,7 +61,7 @@ fn entries_stay_where_the_rules_of_another_configuration_fail() {
     if complaint.contains("not permitted") {
         let _ = gateway.kill();
         let _ = gateway.wait();
-        return say_skipped("transparent entries need root");
+        return say_skipped("root", "transparent entries");
     }
     assert!(complaint.contains("ip -4 route replace") && complaint.contains("not today"), "{complaint}");
     assert!(listens(socks) && !listens(tproxy));

@@ -63,7 +63,7 @@ impl Browser {
     /// `by`: the command that starts it.
     fn start_by(by: &[&str], at_start: &str) -> Option<Self> {
         let Some(program) = installed() else {
-            say_skipped("there is no Chromium");
+            say_skipped("chromium", "");
             return None;
         };
         let profile = tempfile::tempdir().expect("a directory");

@@ -43,7 +43,7 @@ fn explored(folder: &Path, words: &[&str]) -> Option<PathBuf> {
     let output = HEADWAY.run(folder, words);
     let complaint = String::from_utf8_lossy(&output.stderr);
     if ["npm was not found", "npm did not fetch"].iter().any(|why| complaint.contains(why)) {
-        say_skipped(&complaint);
+        say_skipped("npm", &complaint);
         return None;
     }
     assert!(output.status.success(), "{complaint}");

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use headway_test_fixture::process::say_skipped;
 use tempfile::tempdir;
 
 use crate::HEADWAY;
@@ -31,8 +32,7 @@ fn a_file_that_cannot_be_read() {
     fs::write(&path, b"without permission to read").expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("changed");
     if fs::File::open(&path).is_ok() {
-        eprintln!("skipped: this user may read every file, whatever its permissions");
-        return;
+        return say_skipped("unprivileged", "this one may read every file");
     }
     HEADWAY.refuse(directory.path(), &["race", "secret"], &["secret", "expected a file to send"]);
 }

@@ -20,6 +20,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
+use headway_tcp::Transmit;
 use headway_units::Instant;
 use headway_wire::compact::{self, LEFT_OUT, MOST_LEFT_OUT};
 use headway_wire::ip::Datagram;
@@ -27,7 +28,7 @@ use headway_wire::{ChecksumTrust, Integrity, IpHeader, TcpFlags, change_addresse
 use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
-use super::{Arrival, Carrier};
+use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Control, Name};
 use crate::{Clock, NetError};
 use peers::{Origin, Peers};
@@ -181,15 +182,19 @@ impl Carrier for UdpCarrier {
         format!("UDP {}", self.local)
     }
 
-    fn compacts_headers(&self) -> bool {
-        true
+    fn properties(&self) -> CarrierProperties {
+        CarrierProperties { compacts_headers: true, ..CarrierProperties::default() }
+    }
+
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        Some(self)
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(_) => {}
-            Err(error) if super::is_fatal(&error) => return Err(error),
             Err(error) => {
+                let error = super::unless_fatal(error)?;
                 // No packet, or ICMP port unreachable from the peer.
                 if error.kind() != io::ErrorKind::WouldBlock {
                     tracing::debug!(%error, "reading from the UDP socket");
@@ -229,6 +234,38 @@ impl Carrier for UdpCarrier {
         }
     }
 
+    fn slot(&mut self) -> Option<&mut [u8]> {
+        self.outbox.slot()
+    }
+
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
+        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
+        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
+        let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
+        let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
+        let name = match &self.ends {
+            Ends::One(inner) if *inner == header.dst => Name::NONE,
+            Ends::Many(peers) => match peers.name(peer) {
+                Some(name) => *name,
+                None => return,
+            },
+            // Other addresses are unreachable.
+            Ends::One(_) => return,
+        };
+        let segment = &mut packet[header_len..];
+        change_addresses(segment, &header, &WIRE);
+        let shorter = if compact { compact::compact(segment).unwrap_or_default() } else { 0 };
+        let control = Control::of_header(&header, self.local.is_ipv4());
+        self.outbox.queue_with((header_len + shorter, len), name, control);
+    }
+
+    fn flush(&mut self) -> io::Result<bool> {
+        let named = matches!(self.ends, Ends::Many(_));
+        self.outbox.send(self.socket.as_fd(), named)
+    }
+}
+
+impl Housekeeping for UdpCarrier {
     fn accepted(&mut self, index: usize) {
         let Ends::Many(peers) = &mut self.ends else { return };
         let name = self.inbox.packet(index).2;
@@ -240,27 +277,10 @@ impl Carrier for UdpCarrier {
         }
     }
 
-    fn slot(&mut self) -> Option<&mut [u8]> {
-        self.outbox.slot()
-    }
-
-    fn queue(&mut self, len: usize) {
-        self.queue_in(len, |_| 0);
-    }
-
-    fn queue_compact(&mut self, len: usize) {
-        self.queue_in(len, |segment| compact::compact(segment).unwrap_or_default());
-    }
-
     fn trouble(&mut self) -> Option<String> {
         let error = self.read_error.take().or(self.outbox.take_refusal())?;
         let peer = self.socket.peer_addr().ok().and_then(|name| name.as_socket());
         Some(explain(&error, &peer.map_or_else(|| "peers".into(), |peer| peer.to_string())))
-    }
-
-    fn flush(&mut self) -> io::Result<bool> {
-        let named = matches!(self.ends, Ends::Many(_));
-        self.outbox.send(self.socket.as_fd(), named)
     }
 }
 
@@ -293,28 +313,6 @@ impl UdpCarrier {
     /// An arrived packet with its inner IP header, and when it arrived.
     fn packet(&self, index: usize) -> (&[u8], Instant) {
         self.inbox.with_header(index, header_len(self.inner_local) + self.restored[index])
-    }
-
-    /// Queues the packet in the last slot. `shorten` may take bytes from the front of the segment, and says how many.
-    fn queue_in(&mut self, len: usize, shorten: impl FnOnce(&mut [u8]) -> usize) {
-        let Some(packet) = self.outbox.place().get_mut(..len) else { return };
-        let Ok(Datagram { header, header_len, body, .. }) = Datagram::parse(packet) else { return };
-        let tcp_port = body.get(2..4).and_then(<[u8]>::first_chunk).map(|port| u16::from_be_bytes(*port));
-        let peer = SocketAddr::new(header.dst, tcp_port.unwrap_or_default());
-        let name = match &self.ends {
-            Ends::One(inner) if *inner == header.dst => Name::NONE,
-            Ends::Many(peers) => match peers.name(peer) {
-                Some(name) => *name,
-                None => return,
-            },
-            // Other addresses are unreachable.
-            Ends::One(_) => return,
-        };
-        let segment = &mut packet[header_len..];
-        change_addresses(segment, &header, &WIRE);
-        let start = header_len + shorten(segment);
-        let control = Control::of_header(&header, self.local.is_ipv4());
-        self.outbox.queue_with((start, len), name, control);
     }
 
     /// The inner address that an arrived segment is from.

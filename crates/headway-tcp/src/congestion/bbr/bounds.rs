@@ -91,7 +91,7 @@ impl Bounds {
         let crossed = self.inflight_latest.saturating_add(self.crossed);
         let bw = u128::from(self.bw_latest) * u128::from(crossed) / u128::from(self.inflight_latest.max(1));
         let bw = u64::try_from(bw).unwrap_or(u64::MAX);
-        self.bw_shortterm = bw.max(rate / 100 * BETA + rate % 100 * BETA / 100);
+        self.bw_shortterm = bw.max(rate.saturating_mul(BETA) / 100);
         self.inflight_shortterm = crossed.max(share(volume, BETA));
     }
 

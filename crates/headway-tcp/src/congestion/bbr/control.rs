@@ -7,7 +7,6 @@ use super::super::bbr_common::NO_VOLUME;
 use super::super::bbr_common::phases::State;
 use super::super::bbr_common::quantities::{gained, rate_of, volume};
 use super::Bbr;
-use super::standing_queue::micros;
 use crate::rules::Rule;
 
 /// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
@@ -19,11 +18,6 @@ const STARTUP_PACING_GAIN: u64 = 277;
 /// grows by a fourth of what it did, which is still more than the quarter a round that keeps Startup going.
 const CAUTIOUS_PACING_GAIN: u64 = 144;
 const CAUTIOUS_CWND_GAIN: u64 = 150;
-
-/// Each round trip in ProbeBW_CRUISE drains one in this many parts of a standing queue, but with no less than the gain of
-/// ProbeBW_DOWN, 0.9.
-const DRAIN_ROUNDS: u64 = 4;
-const MOST_OVERESTIMATED: u64 = 10;
 
 /// The maximum rounds in which Startup is slow start.
 const EARLY_ROUNDS: u64 = 4;
@@ -38,22 +32,8 @@ impl Bbr {
             State::Startup => STARTUP_PACING_GAIN,
             State::Drain => 50,
             State::Down => self.cycle.down_gain,
-            State::Cruise => 100 - self.overestimate(),
-            State::Refill | State::ProbeRtt => 100,
+            State::Cruise | State::Refill | State::ProbeRtt => 100,
             State::Up => 125,
-        }
-    }
-
-    /// By how much the bandwidth seems to be overestimated, in percent: a queue stands that no one else keeps. What exceeds it
-    /// now is seen a round trip later, so it is drained within [`DRAIN_ROUNDS`].
-    fn overestimate(&self) -> u64 {
-        let delay = self.standing_queue.delay();
-        match self.model.delay.min_rtt.map(micros) {
-            Some(min) if self.alone && self.rules_off.hold(Rule::CruiseDrain) && delay > min / 8 => {
-                let share = u64::from(delay) * 100 / (DRAIN_ROUNDS * u64::from(min.max(1)));
-                share.min(MOST_OVERESTIMATED)
-            }
-            _ => 0,
         }
     }
 
@@ -203,30 +183,14 @@ impl Bbr {
 mod tests {
     use headway_units::Instant;
 
-    use super::super::super::CongestionControl as _;
     use super::super::super::testing::setup;
+    use super::super::tests::known;
     use super::*;
 
-    const MSS: u32 = 1000;
     const STATES: [State; 7] =
         [State::Startup, State::Drain, State::Down, State::Cruise, State::Refill, State::Up, State::ProbeRtt];
 
-    /// It knows 10 Mbit/s and 100 ms: 125,000 bytes.
-    fn known(state: State) -> Bbr {
-        let mut bbr = Bbr::new(&setup(10));
-        bbr.set_mss(MSS, true);
-        bbr.model.on_rate(10_000_000, false);
-        bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
-        bbr.bw = 10_000_000;
-        bbr.full_pipe.reached = true;
-        bbr.cycle.down_gain = 90;
-        bbr.round_count = 10;
-        bbr.total_delivered = 1_000_000;
-        bbr.state = state;
-        bbr
-    }
-
-    /// A queue stands that delays by so many microseconds.
+    /// A queue stands that delays by `micros`.
     fn queue(bbr: &mut Bbr, micros: u64) {
         let min = bbr.model.delay.min_rtt.expect("it is known");
         bbr.standing_queue = super::super::StandingQueue::new();
@@ -260,21 +224,6 @@ mod tests {
         let mut drain = known(State::Drain);
         queue(&mut drain, 90_000);
         assert_eq!((drain.pacing_gain(), drain.cwnd_gain()), (50, 200));
-    }
-
-    #[test]
-    fn a_queue_of_its_own_is_drained_within_four_rounds() {
-        let gain = |alone, micros| {
-            let mut bbr = known(State::Cruise);
-            bbr.alone = alone;
-            queue(&mut bbr, micros);
-            bbr.pacing_gain()
-        };
-        assert_eq!(
-            [12_500, 12_501, 16_000, 36_000, 90_000].map(|micros| gain(true, micros)),
-            [100, 97, 96, 91, 90]
-        );
-        assert_eq!(gain(false, 90_000), 100, "it may be another's");
     }
 
     #[test]

@@ -10,17 +10,25 @@
 //! samples ([`RateSample`]): a sender that counted only intact segments would measure 80 % of the link if
 //! a fifth is corrupted, send at that rate, then measure 64 %, and so on.
 //!
-//! It differs from the draft in this (docs/ledger.md, "The default controller", has the reasons and measurements):
+//! It differs from the draft in this:
 //!
-//! 1. Startup is slow start in its first four rounds, and ends at the rate that an earlier connection found.
-//! 2. A queue of its own ends a probe, and one round without growth Startup; Startup is cautious once a queue stands.
-//! 3. The first damage begins a Startup again that losses had ended without a queue.
+//! 1. Startup is slow start in its first four rounds, as long as no queue shows; it ends at the rate that an earlier connection
+//!    found.
+//! 2. A queue of its own ends a search. A probe ends when a standing queue that was not there when it began exceeds 12 % of the
+//!    round-trip time and 50 ms, while the rate is the same to a sixteenth. Startup grows by a fourth as much once such a queue
+//!    stands (as in HyStart++), and ends after one round without growth if the queue is half a round trip.
+//! 3. The first damage begins a Startup again that losses had ended, if no queue was there when it ended nor is now, no mark
+//!    came, and it was no more than 64 rounds ago. In that round and the two after it losses end it only if a queue shows, since
+//!    they may be older.
 //! 4. Rounds without a trusted rate do not count as rounds without growth.
-//! 5. What a probe showed is used before the next one begins, also where ProbeRTT comes in between.
-//! 6. A sample that equals the minimum postpones ProbeRTT.
+//! 5. What a probe showed is used before the next one begins, also where a round trip is longer than the wait, or ProbeRTT comes
+//!    in between.
+//! 6. A sample that equals the minimum postpones ProbeRTT: the queue is empty. One that is sooner than the minimum, after a
+//!    retransmission, answers an earlier transmission, and measures no rate.
 //! 7. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
-//! 8. Where the sender is alone there is no margin and no headroom, and a queue that stands in ProbeBW_CRUISE is drained.
-//! 9. Losses that probably crossed the bottleneck do not lower the short-term bounds.
+//! 8. Where the sender is alone there is no margin and no headroom.
+//! 9. Losses that probably crossed the bottleneck do not lower the short-term bounds, and the loss of a block (of partial
+//!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
 //! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
 //! 11. The send quantum is at least one segment, not two.
 //!

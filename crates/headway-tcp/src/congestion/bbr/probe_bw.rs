@@ -254,24 +254,10 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::testing::{sample, setup};
-    use super::super::super::{CongestionControl as _, RateSample};
+    use super::super::super::RateSample;
+    use super::super::super::testing::sample;
+    use super::super::tests::known;
     use super::*;
-
-    const MSS: u32 = 1000;
-
-    /// It knows 10 Mbit/s and 100 ms: 125,000 bytes.
-    fn known(state: State) -> Bbr {
-        let mut bbr = Bbr::new(&setup(10));
-        bbr.set_mss(MSS, true);
-        bbr.model.on_rate(10_000_000, false);
-        bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
-        bbr.bw = 10_000_000;
-        bbr.cwnd = 250_000;
-        bbr.full_pipe.reached = true;
-        bbr.state = state;
-        bbr
-    }
 
     fn at(millis: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(millis)
@@ -382,7 +368,7 @@ mod tests {
         assert_eq!((bbr.cycle.up_rounds, bbr.cycle.up_acked_per_increment), (1, Some(250_000)));
     }
 
-    /// Each round the bound may grow twice as fast, a segment for each so many that are acknowledged.
+    /// Each round the bound may grow twice as fast: by a segment for half as many that are acknowledged.
     #[test]
     fn the_bound_grows_faster_each_round() {
         let mut bbr = known(State::Up);

@@ -9,9 +9,9 @@ use super::{Bbr, Signal};
 /// Drain ends after this many rounds, drained or not.
 const DRAIN_ROUNDS: u32 = 3;
 
-/// For so many rounds Startup may begin again.
+/// The rounds after its end in which Startup may begin again.
 const DOUBT_ROUNDS: u16 = 64;
-/// For so many rounds after damage is known, losses are found that happened before.
+/// The rounds after damage became known in which losses are found that happened before.
 const EARLIER_LOSSES: u16 = 2;
 
 /// Whether losses end Startup. The draft knows no damage: before a path is known to damage packets, losses end Startup that
@@ -147,6 +147,7 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::known;
     use super::*;
 
     fn ended(queued: bool) -> Doubt {
@@ -171,6 +172,22 @@ mod tests {
         lossless.on_loss(false);
         lossless.on_end(10, false);
         assert!(!lossless.on_damage(11, false), "no loss ended it");
+    }
+
+    #[test]
+    fn drain_ends_with_its_rounds_where_the_queue_stays() {
+        for (inflight, rounds, expected) in [
+            (9_000_000, DRAIN_ROUNDS, State::Drain),
+            (9_000_000, DRAIN_ROUNDS + 1, State::Down),
+            (9_000_000, DRAIN_ROUNDS + 2, State::Down),
+            (1000, 0, State::Down),
+        ] {
+            let mut bbr = known(State::Drain);
+            (bbr.inflight, bbr.drain_start_round) = (inflight, 5);
+            bbr.round_count = (5 + rounds).into();
+            bbr.check_drain_done(Instant::ZERO);
+            assert_eq!(bbr.state, expected, "{inflight} bytes, {rounds} rounds");
+        }
     }
 
     #[test]

@@ -14,6 +14,22 @@ fn saved(window: u32) -> SavedPath {
     SavedPath::new(window, Duration::from_millis(100), true)
 }
 
+/// One that knows 10 Mbit/s and 100 ms, 125,000 bytes, and has twice as much as its window.
+pub(super) fn known(state: State) -> Bbr {
+    let mut bbr = Bbr::new(&setup(10));
+    bbr.set_mss(MSS, true);
+    bbr.model.on_rate(10_000_000, false);
+    bbr.model.delay.on_ack(Instant::ZERO, Some(Duration::from_millis(100)));
+    bbr.bw = 10_000_000;
+    bbr.cwnd = 250_000;
+    bbr.full_pipe.reached = true;
+    bbr.cycle.down_gain = 90;
+    bbr.round_count = 10;
+    bbr.total_delivered = 1_000_000;
+    bbr.state = state;
+    bbr
+}
+
 fn mbit(rate: u64) -> u64 {
     rate / 1_000_000
 }
@@ -60,6 +76,24 @@ fn a_cycle_goes_through_its_states_in_order() {
     let from = seen.iter().position(|&state| state == State::Drain).expect("Drain");
     assert_eq!(seen[from..from + expected.len()], expected, "{seen:?}");
     assert!(!seen.contains(&State::ProbeRtt), "the queue was empty now and then: {seen:?}");
+}
+
+#[test]
+fn the_next_probe_knows_how_many_rounds_ago_the_last_one_was() {
+    let mut path = path(1000);
+    for _ in 0..10_000 {
+        if path.control.state == State::Cruise {
+            break;
+        }
+        path.run(1);
+    }
+    let rounds = |bbr: &Bbr| (bbr.round_count, u64::from(bbr.cycle.rounds_since_probe_up));
+    let before = rounds(&path.control);
+    path.run(500);
+    assert_eq!(path.control.state, State::Cruise);
+    let now = rounds(&path.control);
+    assert!(now.0 >= before.0 + 3);
+    assert_eq!(now.0 - before.0, now.1 - before.1);
 }
 
 /// Section 5.3.4: half of the BDP for 200 ms and a round trip, if no sample equalled the minimum for five
@@ -424,26 +458,4 @@ fn where_no_one_else_waits_it_keeps_no_headroom() {
         bbr.cwnd / MSS
     };
     assert_eq!([false, true].map(window), [85, 100]);
-}
-
-/// Elsewhere a hundredth is left to others, and a queue that stands may be theirs.
-#[test]
-fn where_no_one_else_waits_it_cruises_at_the_whole_bandwidth_once_its_queue_is_drained() {
-    let rates = |alone| {
-        let setup = Setup { pacing: true, deliveries: true, ..setup(10) };
-        let mut path = Bottleneck::new(Bbr::new(&setup), "10mbit", 100, 1000);
-        path.alone = alone;
-        let mut rates = alloc::vec::Vec::new();
-        for _ in 0..5000 {
-            path.run(1);
-            let bbr = &path.control;
-            let rate = bbr.pacing_rate * 1000 / bbr.bw.max(1);
-            if bbr.state == State::Cruise && rates.last() != Some(&rate) {
-                rates.push(rate);
-            }
-        }
-        rates
-    };
-    assert_eq!(rates(false), [990]);
-    assert_eq!(rates(true), [900, 920, 950, 1000]);
 }

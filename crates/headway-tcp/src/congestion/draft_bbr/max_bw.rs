@@ -35,6 +35,9 @@ impl DraftBbr {
 
 #[cfg(test)]
 mod tests {
+    use headway_units::Instant;
+
+    use super::super::super::testing::setup;
     use super::*;
 
     #[test]
@@ -50,5 +53,31 @@ mod tests {
         assert_eq!(filter.max_bw, 10, "until there is a sample");
         filter.update(6);
         assert_eq!(filter.max_bw, 7);
+    }
+
+    /// 5.5.5, where the samples of both cycles have expired.
+    #[test]
+    fn a_sample_that_the_application_limits_only_raises_the_bandwidth_and_none_changes_nothing() {
+        let after = |(delivery_rate, is_app_limited)| {
+            let mut bbr = DraftBbr::new(&setup(10));
+            bbr.max_bw.update(10);
+            bbr.max_bw.advance_max_bw_filter();
+            bbr.max_bw.advance_max_bw_filter();
+            bbr.update_max_bw(&Rs {
+                now: Instant::ZERO,
+                rtt: None,
+                delivery_rate,
+                delivered: 0,
+                prior_delivered: 0,
+                newly_acked: 0,
+                is_app_limited,
+                tx_in_flight: 0,
+                lost: 0,
+            });
+            bbr.max_bw.max_bw
+        };
+        let unlimited = [0, 9, 11].map(|rate| after((rate, false)));
+        let limited = [0, 9, 10, 11].map(|rate| after((rate, true)));
+        assert_eq!((unlimited, limited), ([10, 9, 11], [10, 10, 10, 11]));
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Rs {
     pub(super) lost: u64,
 }
 
-/// MarkConnectionAppLimited() of ProbeRTT: packets that were sent while so many bytes were delivered are marked, both
+/// MarkConnectionAppLimited() of ProbeRTT: packets that were sent while the delivered bytes were in this range are marked, both
 /// inclusive. "Clear app-limited field if bubble is ACKed and gone": when more is delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AppLimitedMark(Option<(u64, u64)>);

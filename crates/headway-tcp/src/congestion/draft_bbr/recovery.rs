@@ -7,11 +7,11 @@ use super::DraftBbr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovery {
     None,
-    /// Fast recovery, since so many bytes were delivered.
+    /// Fast recovery, since this number of bytes was delivered.
     Fast {
         since: u64,
     },
-    /// RTO recovery, until so many bytes more are cumulatively acknowledged.
+    /// RTO recovery, until this number of bytes more is cumulatively acknowledged.
     Timeout {
         left: u32,
     },

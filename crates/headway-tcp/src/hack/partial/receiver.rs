@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use headway_wire::SeqNumber;
-use headway_wire::blocks::{COUNT, block_range, block_sums};
+use headway_wire::blocks::{self, blocks};
 use headway_wire::crc::crc32c;
 
 use super::Proof;
@@ -20,6 +20,9 @@ const MAX_ENTRIES: usize = 1024;
 const MAX_SAME: usize = 2;
 /// Payloads that an intact segment is put into at most: segments of one length overlap two, each perhaps with its copy.
 const MAX_FILLED: usize = 8;
+
+/// Blocks in which two transmissions of a segment differ at most: then 2^7 CRCs are tried.
+const MOST_CHOICES: usize = 7;
 
 /// A payload as it arrived, with what its header vouched for.
 struct Entry {
@@ -64,9 +67,9 @@ impl CorruptedPayloads {
         payload: &[u8],
         proof: Proof,
         repaired: bool,
-    ) -> Option<Whole> {
+    ) -> Vec<Whole> {
         if !(MIN_PAYLOAD..=MAX_BYTES).contains(&payload.len()) {
-            return None;
+            return Vec::new();
         }
         let same = |entry: &Entry| entry.seq == seq && entry.payload.len() == payload.len();
         let sound = self.entries.iter().filter(|entry| same(entry) && !entry.repaired && !repaired);
@@ -75,19 +78,18 @@ impl CorruptedPayloads {
             _ => None,
         });
         if let Some(whole) = whole.next() {
-            self.prune(|at, len| at == seq && len as usize == payload.len());
-            return Some(Whole { seq, payload: whole });
+            return self.fill_with(alloc::vec![Whole { seq, payload: whole }]);
         }
         let oldest = self.entries.iter().position(same);
         if self.entries.iter().filter(|entry| same(entry)).count() >= MAX_SAME {
             oldest.and_then(|place| self.remove(place));
         }
         if self.bytes + payload.len() > MAX_BYTES || self.entries.len() >= MAX_ENTRIES {
-            return None;
+            return Vec::new();
         }
         self.bytes += payload.len();
         self.entries.push_back(Entry { seq, payload: payload.into(), proof, repaired });
-        None
+        Vec::new()
     }
 
     fn remove(&mut self, place: usize) -> Option<Entry> {
@@ -96,15 +98,34 @@ impl CorruptedPayloads {
         Some(entry)
     }
 
-    /// The block sums of the newest payload that is kept for `seq`.
-    pub(crate) fn sums(&self, seq: SeqNumber) -> Option<[u16; COUNT]> {
-        let entry = self.entries.iter().rev().find(|entry| entry.seq == seq)?;
-        Some(block_sums((&entry.payload, &[])))
+    /// The sums of the blocks of the newest payload that is kept for `seq`, in network byte order; empty if none is.
+    pub(crate) fn report(&self, seq: SeqNumber) -> Vec<u8> {
+        let entry = self.entries.iter().rev().find(|entry| entry.seq == seq);
+        let sums = entry.into_iter().flat_map(|entry| blocks::sums((&entry.payload, &[])));
+        sums.flat_map(|(_, sum)| sum.to_be_bytes()).collect()
     }
 
-    /// Bytes arrived intact: they take the places of what was kept. Gives the payloads that are
-    /// whole by that.
+    /// Bytes arrived intact: they take the places of what was kept. Gives the payloads that are whole by that, and those that
+    /// these complete: a part may have come damaged too, and have been completed before the segment that it is of.
     pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
+        let whole = self.fill_once(seq, data);
+        self.fill_with(whole)
+    }
+
+    /// `whole`, and what they complete.
+    fn fill_with(&mut self, mut whole: Vec<Whole>) -> Vec<Whole> {
+        let mut done = 0;
+        while let Some(Whole { seq, payload }) = whole.get(done) {
+            let (start, end) = (*seq, *seq + payload.len() as u32);
+            done += 1;
+            self.prune(|at, len| at.ge(start) && (at + len).le(end));
+            let more = self.fill_once(start, payload);
+            whole.extend(more);
+        }
+        whole
+    }
+
+    fn fill_once(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
         let end = seq + data.len() as u32;
         let mut whole = Vec::new();
         let (mut place, mut filled) = (0, 0);
@@ -149,12 +170,14 @@ impl CorruptedPayloads {
     }
 }
 
-/// Each block of one copy or of the other, so that the CRC holds for the whole: at most 2^7 are tried.
+/// Each block of one copy or of the other, so that the CRC holds for the whole. Where they differ in more than [`MOST_CHOICES`], no
+/// choice is tried.
 fn combine(one: &[u8], other: &[u8], crc: u32) -> Option<Box<[u8]>> {
-    let blocks: Vec<_> = (0..COUNT)
-        .map(|block| block_range(one.len(), block))
-        .filter(|block| one[block.clone()] != other[block.clone()])
-        .collect();
+    let blocks: Vec<_> =
+        blocks(one.len()).filter(|block| one[block.clone()] != other[block.clone()]).collect();
+    if blocks.len() > MOST_CHOICES {
+        return None;
+    }
     let mut payload: Box<[u8]> = one.into();
     for chosen in 1_u32..1 << blocks.len() {
         for (bit, block) in blocks.iter().enumerate() {
@@ -189,6 +212,14 @@ mod tests {
         payload
     }
 
+    fn block_at(block: usize) -> Range<usize> {
+        blocks(LEN).nth(block).expect("a block")
+    }
+
+    fn report_of(payload: &[u8]) -> Vec<u8> {
+        blocks::sums((payload, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect()
+    }
+
     #[test]
     fn blocks_that_came_again_make_it_whole() {
         let mut payloads = CorruptedPayloads::default();
@@ -196,19 +227,20 @@ mod tests {
         assert!(
             payloads
                 .keep(SeqNumber(u32::MAX - 700), &damaged(&[100, 8000]), Proof::Crc(crc), false)
-                .is_none()
+                .is_empty()
         );
-        let ours = block_sums((&sent(), &[]));
-        let sums = payloads.sums(SeqNumber(u32::MAX - 700)).unwrap();
-        let differ: Vec<usize> = (0..COUNT).filter(|&block| sums[block] != ours[block]).collect();
-        assert_eq!(differ, [0, 4]);
+        let report = payloads.report(SeqNumber(u32::MAX - 700));
+        let ours = sent();
+        let differing =
+            blocks::differing((&ours, &[]), &report).enumerate().filter(|(_, (_, differs))| *differs);
+        assert_eq!(differing.map(|(block, _)| block).collect::<Vec<_>>(), [0, 31]);
         let send = |payloads: &mut CorruptedPayloads, block: usize| {
-            let range = block_range(LEN, block);
+            let range = block_at(block);
             let seq = SeqNumber(u32::MAX - 700) + range.start as u32;
             payloads.fill(seq, &sent()[range])
         };
         assert!(send(&mut payloads, 0).is_empty());
-        let whole = send(&mut payloads, 4);
+        let whole = send(&mut payloads, 31);
         assert_eq!(whole.len(), 1);
         assert_eq!((whole[0].seq, &whole[0].payload[..]), (SeqNumber(u32::MAX - 700), &sent()[..]));
         assert!(payloads.is_empty() && payloads.bytes == 0);
@@ -218,19 +250,19 @@ mod tests {
     fn two_copies_make_one() {
         let mut payloads = CorruptedPayloads::default();
         let crc = crc32c(&sent());
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), Proof::Crc(crc), false).is_none());
-        let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), Proof::Crc(crc), false).unwrap();
-        assert_eq!(&whole.payload[..], &sent()[..]);
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[100, 5000]), Proof::Crc(crc), false).is_empty());
+        let whole = payloads.keep(SeqNumber(7), &damaged(&[3000, 11_000]), Proof::Crc(crc), false);
+        assert_eq!(&whole[0].payload[..], &sent()[..]);
         assert!(payloads.is_empty());
         // Damaged in the same block: nothing fits, and the two newest stay.
-        for bit in [100, 200, 300] {
-            assert!(payloads.keep(SeqNumber(7), &damaged(&[bit]), Proof::Crc(crc), false).is_none());
+        for bit in [100, 150, 200] {
+            assert!(payloads.keep(SeqNumber(7), &damaged(&[bit]), Proof::Crc(crc), false).is_empty());
         }
         assert_eq!(payloads.entries.len(), 2);
-        assert_eq!(payloads.sums(SeqNumber(7)), Some(block_sums((&damaged(&[300]), &[]))));
+        assert_eq!(payloads.report(SeqNumber(7)), report_of(&damaged(&[200])));
         // A header that had to be repaired delivers nothing by itself.
-        assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), Proof::Crc(crc), true).is_none());
-        assert!(payloads.keep(SeqNumber(7), &sent(), Proof::Crc(crc), true).is_none());
+        assert!(payloads.keep(SeqNumber(7), &damaged(&[3000]), Proof::Crc(crc), true).is_empty());
+        assert!(payloads.keep(SeqNumber(7), &sent(), Proof::Crc(crc), true).is_empty());
         assert_eq!(payloads.fill(SeqNumber(7), &sent()[..1]).len(), 1, "with an intact byte it does");
     }
 
@@ -241,11 +273,13 @@ mod tests {
             payloads.keep(SeqNumber(n * 2000), &damaged(&[n as usize]), Proof::Crc(1), false);
             assert!(payloads.bytes <= MAX_BYTES && payloads.entries.len() <= MAX_ENTRIES);
         }
-        assert!(payloads.sums(SeqNumber(0)).is_some() && payloads.sums(SeqNumber(4999 * 2000)).is_none());
+        assert!(
+            !payloads.report(SeqNumber(0)).is_empty() && payloads.report(SeqNumber(4999 * 2000)).is_empty()
+        );
         assert_eq!(payloads.bytes, payloads.entries.iter().map(|entry| entry.payload.len()).sum::<usize>());
         for len in [0, MIN_PAYLOAD - 1, MAX_BYTES + 1] {
             payloads.keep(SeqNumber(1), &alloc::vec![0; len], Proof::Crc(1), false);
-            assert!(payloads.sums(SeqNumber(1)).is_none(), "{len}");
+            assert!(payloads.report(SeqNumber(1)).is_empty(), "{len}");
         }
         payloads.prune(|_, _| true);
         assert!(payloads.is_empty() && payloads.bytes == 0);
@@ -289,11 +323,11 @@ mod tests {
                 let mut payloads = CorruptedPayloads::default();
                 for block in hit {
                     // Beside its own block, so that the two do not make one.
-                    let bits = [block_range(LEN, block).start * 8, block_range(LEN, 6).start * 8 + block];
-                    assert!(payloads.keep(SeqNumber(7), &damaged(&bits), proof.clone(), false).is_none());
+                    let bits = [block_at(block).start * 8, block_at(6).start * 8 + block];
+                    assert!(payloads.keep(SeqNumber(7), &damaged(&bits), proof.clone(), false).is_empty());
                 }
                 let fill = |payloads: &mut CorruptedPayloads, block: usize| {
-                    let range = block_range(LEN, block);
+                    let range = block_at(block);
                     payloads.fill(SeqNumber(7) + range.start as u32, &sent()[range])
                 };
                 assert!(fill(&mut payloads, completed).is_empty());
@@ -304,6 +338,22 @@ mod tests {
                 assert_eq!(payloads.bytes, 0);
             }
         }
+    }
+
+    /// A part of a segment comes damaged too. What completes it completes the segment.
+    #[test]
+    fn a_part_is_completed_and_then_the_segment() {
+        let mut payloads = CorruptedPayloads::default();
+        let whole = sent();
+        payloads.keep(SeqNumber(0), &damaged(&[500 * 8, 640 * 8]), Proof::Crc(crc32c(&whole)), false);
+        let mut part = whole[480..720].to_vec();
+        part[160] ^= 1;
+        payloads.keep(SeqNumber(480), &part, Proof::Crc(crc32c(&whole[480..720])), false);
+        let completed = payloads.fill(SeqNumber(624), &whole[624..672]);
+        let found: Vec<_> = completed.iter().map(|whole| (whole.seq, whole.payload.len())).collect();
+        assert_eq!(found, [(SeqNumber(480), 240), (SeqNumber(0), LEN)]);
+        assert_eq!(completed[1].payload[..], whole[..]);
+        assert!(payloads.is_empty() && payloads.bytes == 0);
     }
 
     /// Segments of other boundaries have tags of their own, and each is completed for itself.
@@ -344,7 +394,7 @@ mod tests {
             let mut pieces = pieces.into_iter();
             for (bits, repaired) in copies {
                 let bits: Vec<usize> = bits;
-                if let Some(whole) = payloads.keep(base, &damaged(&bits), proof.clone(), repaired) {
+                for whole in payloads.keep(base, &damaged(&bits), proof.clone(), repaired) {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
                 prop_assert!(payloads.entries.len() <= MAX_SAME);

@@ -210,7 +210,7 @@ impl Repairer {
         if found {
             return Some(());
         }
-        // No expectation fits: what arrived may be right but for one or two bits anywhere.
+        // No expectation fits: what arrived may be right except for one or two bits anywhere.
         let uncertain = |bit: u16| layout.is_uncertain(usize::from(bit / 8));
         let bits = (0..8 * layout.header_len as u16).filter(|&bit| uncertain(bit)).count();
         let most = if budget.take(ways_to_flip_two(bits)) { 2 } else { 0 };
@@ -225,7 +225,7 @@ impl Repairer {
     }
 }
 
-/// In how many ways none, one or two of so many bits can be flipped.
+/// In how many ways none, one or two of `bits` bits can be flipped.
 fn ways_to_flip_two(bits: usize) -> usize {
     1 + bits * (bits + 1) / 2
 }

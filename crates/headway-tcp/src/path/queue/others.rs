@@ -6,7 +6,7 @@
 
 /// No wait is shorter than this, in microseconds.
 const WAIT: u32 = 3000;
-/// Others keep a queue if more than one in so many waits.
+/// Others keep a queue if more than one packet in 8 waits.
 const PART: u64 = 8;
 
 /// See the module's documentation.
@@ -67,6 +67,16 @@ mod tests {
             queue.halve();
             queue.on_survived(100, ms(0));
         }
+        assert!(!queue.stands());
+    }
+
+    #[test]
+    fn a_share_that_waits_stays_what_it_is() {
+        let mut queue = OthersQueue::default();
+        queue.on_survived(900, ms(0));
+        queue.on_survived(100, ms(10));
+        assert!(!queue.stands());
+        queue.halve();
         assert!(!queue.stands());
     }
 }

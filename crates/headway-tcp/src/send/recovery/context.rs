@@ -178,3 +178,44 @@ pub(crate) struct Allowance {
 
 /// A segment to be retransmitted, by its place in the queue, and why.
 pub(crate) type Retransmission = (usize, RetransmitReason);
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::Profile;
+    use crate::congestion::{Algorithm, Setup};
+    use crate::rules::RulesOff;
+
+    #[test]
+    fn without_a_model_of_the_path_a_window_is_sent_in_a_round_trip() {
+        let setup = Setup {
+            initial_window: 10_000,
+            slow_start_limit: None,
+            hystart: false,
+            pacing: false,
+            deliveries: false,
+            seed: 0,
+            rules_off: RulesOff::NONE,
+        };
+        let mut cx = RecoveryContext {
+            now: Instant::ZERO,
+            queue: &mut SentQueue::default(),
+            sacks: &mut Scoreboard::default(),
+            rtt: &mut RttEstimator::new(Arc::new(Profile::standard())),
+            domain: &mut CongestionDomain::new(Algorithm::Reno.build(setup)),
+            member: ConnectionId::of_test(),
+            ledger: None,
+            buffer: &Ring::new(1),
+            buffer_start: SeqNumber(0),
+            una: SeqNumber(0),
+            nxt: SeqNumber(0),
+            mss: 1000,
+            answered: false,
+        };
+        cx.sample_rtt(Duration::from_millis(100));
+        let packets = cx.domain.window() / cx.mss;
+        assert_eq!(cx.packet_time(), Duration::from_millis(100) / packets);
+    }
+}

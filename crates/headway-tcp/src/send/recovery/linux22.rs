@@ -107,7 +107,7 @@ impl Linux22 {
         outcome: &mut RecoveryOutcome,
     ) {
         if cx.una.ge(high_seq) || ack.has_data {
-            if self.duplicates > 0 && self.inflated > 0 {
+            if self.inflated > 0 {
                 cx.report_recovery_end();
                 outcome.phase = Some(RecoveryPhase::Over);
             }

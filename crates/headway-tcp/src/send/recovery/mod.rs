@@ -425,3 +425,17 @@ impl Recovery {
 fn head_is_damaged(queue: &SentQueue) -> bool {
     queue.head().is_some_and(|head| head.has(Marks::DAMAGED))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_memory_is_that_of_the_engine_and_of_what_waits() {
+        let mut recovery = Recovery::new(&Profile::modern(), true);
+        let engine = recovery.allocated();
+        assert_eq!(engine, size_of::<Rack>());
+        recovery.reported.push_cut(SeqNumber(0));
+        assert_eq!(recovery.allocated(), engine + recovery.reported.allocated());
+    }
+}

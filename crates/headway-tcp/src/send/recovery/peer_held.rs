@@ -7,15 +7,14 @@
 use alloc::collections::VecDeque;
 
 use headway_wire::SeqNumber;
-use headway_wire::blocks::{COUNT, block_range};
+use headway_wire::blocks::{self, MOST, SHORTEST};
 
 use super::retransmit_queue::DamageReport;
 use crate::send::bundling;
 use crate::send::sent_queue::{Marks, SentQueue};
 
-/// A shorter payload is asked for as a whole: the headers of blocks take nearly what these save, and it may be a bundle's,
-/// whose number is another segment's.
-pub(crate) const MIN_PAYLOAD: usize = bundling::LONGEST as usize + 1;
+/// A shorter payload is asked for as a whole: a report and another header take what that saves.
+pub(crate) const MIN_PAYLOAD: usize = 2 * SHORTEST + 1;
 
 /// The ranges of such segments, in the order in which they were reported.
 #[derive(Default)]
@@ -39,25 +38,27 @@ impl PeerHeldRanges {
     }
 
     /// A special ACK reported the segment at `seq`, with the sums of its blocks: what agrees with
-    /// `ours`, the sums of a payload of that length as it was sent, is not retransmitted.
-    pub(crate) fn spare_blocks(
+    /// `ours`, a payload of that length as it was sent, is not retransmitted.
+    pub(crate) fn spare_blocks<'a>(
         &mut self,
         queue: &mut SentQueue,
         seq: SeqNumber,
-        theirs: &[u16; COUNT],
-        ours: impl FnOnce(usize) -> [u16; COUNT],
+        theirs: &[u8],
+        ours: impl FnOnce(usize) -> (&'a [u8], &'a [u8]),
     ) {
         let Some(index) = queue.index_of(seq) else { return };
         let sent = queue.get(index);
         let (len, end) = (sent.payload_len(), sent.end());
         // "The sender compares the sums with those of [...] the same bytes in the same segment."
-        if sent.seq != seq || !sent.is_missing() || sent.has(Marks::CUT) || sent.has(Marks::FIN) {
+        if sent.seq != seq || !sent.is_missing() || sent.has(Marks::FIN) {
             return;
         }
-        if (len as usize) < MIN_PAYLOAD {
+        // A message is retransmitted whole: segments that repeat others (`bundling`) repeat no parts.
+        let is_message = !sent.has(Marks::CUT) && len <= bundling::LONGEST;
+        if is_message || (len as usize) < MIN_PAYLOAD {
             return;
         }
-        let runs = Runs::new(&ours(len as usize), theirs, len);
+        let runs = Runs::new(ours(len as usize), theirs, len);
         if runs.spared == 0 {
             return;
         }
@@ -140,22 +141,26 @@ impl PeerHeldRanges {
     }
 }
 
+/// Intact blocks of fewer bytes between two damaged ones are retransmitted with these: one packet more has a header (64 bytes in
+/// IPv4, with timestamps and the sums of HACK v2), an ACK, and losses of its own. Fitted: 64 is up to 11 % and 96 up to 1 % worse where
+/// bursts of damage hit whole packets, and both are up to 6 % better where a modem damages a third of the blocks.
+const SHORTEST_GAP: u32 = 128;
+
 /// The parts of a segment, in their order: those to be retransmitted, and those to be spared.
 struct Runs {
-    runs: [(u32, bool); COUNT],
+    runs: [(u32, bool); MOST],
     len: usize,
     spared: u32,
 }
 
 impl Runs {
-    fn new(ours: &[u16; COUNT], theirs: &[u16; COUNT], len: u32) -> Self {
-        let mut runs = Self { runs: [(0, false); COUNT], len: 0, spared: 0 };
-        for block in 0..COUNT {
-            runs.push(block_range(len as usize, block).len() as u32, ours[block] != theirs[block]);
+    fn new(ours: (&[u8], &[u8]), theirs: &[u8], len: u32) -> Self {
+        let mut runs = Self { runs: [(0, false); MOST], len: 0, spared: 0 };
+        for (block, differs) in blocks::differing(ours, theirs) {
+            runs.push(block.len() as u32, differs);
         }
         if !runs.as_slice().iter().any(|run| run.1) {
             // All of it is there, under a header that was hit. One byte shows that it is ours.
-            runs.runs = [(0, false); COUNT];
             runs.len = 0;
             runs.push(1, true);
             runs.push(len - 1, false);
@@ -169,9 +174,12 @@ impl Runs {
     }
 
     fn push(&mut self, bytes: u32, differs: bool) {
-        match self.runs[..self.len].last_mut() {
-            _ if bytes == 0 => {}
-            Some(last) if last.1 == differs => last.0 += bytes,
+        match &mut self.runs[..self.len] {
+            [.., last] if last.1 == differs => last.0 += bytes,
+            [.., damaged, gap] if gap.0 < SHORTEST_GAP && differs => {
+                damaged.0 += gap.0 + bytes;
+                self.len -= 1;
+            }
             _ => {
                 self.runs[self.len] = (bytes, differs);
                 self.len += 1;
@@ -244,7 +252,7 @@ mod tests {
         assert_eq!(queue.first_missing(), Some(2));
         queue.retransmit(2, Instant::ZERO, 10);
         assert_eq!(queue.pipe(), 2700);
-        assert!(queue.get(2).has(Marks::CUT), "and never cut again");
+        assert!(queue.get(2).has(Marks::CUT));
     }
 
     #[test]
@@ -298,25 +306,38 @@ mod tests {
         assert_eq!(queue.pipe(), 1000);
     }
 
+    /// The parts of a segment of `len` bytes, these of whose blocks arrived damaged.
     fn runs(differing: &[usize], len: u32) -> (alloc::vec::Vec<(u32, bool)>, u32) {
-        let ours = [1, 2, 3, 4, 5, 6, 7];
-        let mut theirs = ours;
-        differing.iter().for_each(|&block| theirs[block] ^= 0x100);
-        let runs = Runs::new(&ours, &theirs, len);
+        let ours = alloc::vec![7; len as usize];
+        let mut theirs = ours.clone();
+        differing.iter().for_each(|&block| theirs[block * SHORTEST] ^= 1);
+        let report: alloc::vec::Vec<u8> =
+            blocks::sums((&theirs, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect();
+        let runs = Runs::new((&ours, &[]), &report, len);
         assert_eq!(runs.as_slice().iter().map(|run| run.0).sum::<u32>(), len);
         (runs.as_slice().to_vec(), runs.spared)
     }
 
     #[test]
-    fn blocks_beside_each_other_share_a_segment() {
-        assert_eq!(runs(&[0], 1436), (alloc::vec![(206, true), (1230, false)], 1230));
+    fn blocks_near_each_other_share_a_segment() {
+        assert_eq!(runs(&[0], 1436), (alloc::vec![(32, true), (1404, false)], 1404));
+        // Three blocks between two are too few to begin another packet, four are not.
         assert_eq!(
-            runs(&[2, 3, 6], 1436),
-            (alloc::vec![(412, false), (412, true), (412, false), (200, true)], 824)
+            runs(&[2, 3, 7, 12, 44], 1436),
+            (alloc::vec![(64, false), (192, true), (128, false), (32, true), (992, false), (28, true)], 1184)
         );
-        assert_eq!(runs(&[0, 1, 2, 3, 4, 5, 6], 1436), (alloc::vec![(1436, true)], 0));
+        let all: alloc::vec::Vec<usize> = (0..45).collect();
+        assert_eq!(runs(&all, 1436), (alloc::vec![(1436, true)], 0));
         assert_eq!(runs(&[], 1436), (alloc::vec![(1, true), (1435, false)], 1435));
-        let (parts, spared) = runs(&[1, 3, 5], MIN_PAYLOAD as u32);
-        assert_eq!((parts.len(), spared), (7, 291));
+        assert_eq!(runs(&[0], MIN_PAYLOAD as u32), (alloc::vec![(32, true), (33, false)], 33));
+    }
+
+    #[test]
+    fn what_a_report_does_not_have_is_sent_again() {
+        let payload = alloc::vec![7; 1000];
+        let report: alloc::vec::Vec<u8> =
+            blocks::sums((&payload, &[])).take(3).flat_map(|(_, sum)| sum.to_be_bytes()).collect();
+        let runs = Runs::new((&payload, &[]), &report, 1000);
+        assert_eq!(runs.as_slice(), [(96, false), (904, true)]);
     }
 }

@@ -6,7 +6,6 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
-use headway_wire::blocks::COUNT;
 
 use crate::event::RetransmitReason;
 use crate::send::rtt::RttEstimator;
@@ -22,8 +21,8 @@ pub(crate) struct DamageReport<'a> {
     pub(crate) vouched: bool,
     /// The TSecr of the special ACK, if it belongs to this number.
     pub(crate) tsecr: Option<u32>,
-    /// The sums of the blocks that arrived (partial recovery).
-    pub(crate) blocks: Option<&'a [u16; COUNT]>,
+    /// The sums of the blocks that arrived, in network byte order (partial recovery).
+    pub(crate) blocks: Option<&'a [u8]>,
 }
 
 impl DamageReport<'_> {
@@ -206,5 +205,22 @@ impl RetransmitQueue {
                 + lines.waiting.capacity() * size_of::<Waiting>()
                 + lines.suppressed.capacity() * size_of::<(SeqNumber, u64)>()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_memory_is_that_of_the_segments_that_wait_and_were_sent() {
+        let mut reported = RetransmitQueue::default();
+        assert_eq!(reported.allocated(), 0);
+        *reported.lines() =
+            Lines { waiting: VecDeque::with_capacity(64), suppressed: VecDeque::with_capacity(32) };
+        let segments = 64 * size_of::<Waiting>() + 32 * size_of::<(SeqNumber, u64)>();
+        assert_eq!(reported.allocated(), size_of::<Lines>() + segments);
+        reported.clear();
+        assert_eq!(reported.allocated(), 0);
     }
 }

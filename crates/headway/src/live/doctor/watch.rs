@@ -7,9 +7,8 @@ use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use headway_net::{Arrival, Carrier, Clock};
-use headway_tcp::OnlyPeer;
-use headway_units::Instant;
+use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping};
+use headway_tcp::Transmit;
 use headway_wire::options::kind;
 use headway_wire::{Received, Segment, SeqNumber, TcpFlags};
 use serde::{Deserialize, Serialize};
@@ -160,12 +159,13 @@ impl Carrier for Watch {
         self.inner.name()
     }
 
-    fn keeps_segments(&self) -> bool {
-        self.inner.keeps_segments()
+    fn properties(&self) -> CarrierProperties {
+        // Its sums are those of whole headers.
+        CarrierProperties { compacts_headers: false, ..self.inner.properties() }
     }
 
-    fn only_peer(&self) -> Option<OnlyPeer> {
-        self.inner.only_peer()
+    fn housekeeping(&mut self) -> Option<&mut dyn Housekeeping> {
+        self.inner.housekeeping()
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
@@ -196,17 +196,13 @@ impl Carrier for Watch {
         }
     }
 
-    fn accepted(&mut self, index: usize) {
-        self.inner.accepted(index);
-    }
-
     fn slot(&mut self) -> Option<&mut [u8]> {
         self.inner.slot()
     }
 
-    fn queue(&mut self, len: usize) {
+    fn queue(&mut self, Transmit { len, compact }: Transmit) {
         // Checksums that are computed later would include the damage.
-        let damages = self.inner.keeps_segments();
+        let damages = self.inner.properties().keeps_segments;
         // The slot is the one returned last.
         if let Some(packet) = self.inner.slot().and_then(|slot| slot.get_mut(..len)) {
             let mut hit = None;
@@ -224,22 +220,10 @@ impl Carrier for Watch {
                 *byte ^= 0x10;
             }
         }
-        self.inner.queue(len);
+        self.inner.queue(Transmit { len, compact });
     }
 
     fn flush(&mut self) -> io::Result<bool> {
         self.inner.flush()
-    }
-
-    fn trouble(&mut self) -> Option<String> {
-        self.inner.trouble()
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.inner.next_deadline()
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        self.inner.handle_timeout(now);
     }
 }

@@ -8,8 +8,7 @@ use crate::programs::{folder_with_file, python_server};
 fn tshark_finds_the_damage() {
     let Some(testbed) = Testbed::new() else { return };
     if std::process::Command::new("tshark").arg("-v").output().is_err() {
-        say_skipped("there is no tshark");
-        return;
+        return say_skipped("tshark", "");
     }
     let (folder, bytes) = folder_with_file(11, 2_000_000);
     let pcap = folder.path().join("pcapng");

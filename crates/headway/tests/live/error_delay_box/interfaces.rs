@@ -77,7 +77,7 @@ fn over_ipv6_in_a_vlan() {
             host.ip(&["link", "set", "eth0.5", "up"]);
             "eth0.5"
         } else {
-            say_skipped("without a VLAN: this kernel has none");
+            say_skipped("vlan", "");
             "eth0"
         };
         host.ip(&["addr", "add", address, "dev", device, "nodad"]);
@@ -99,8 +99,7 @@ fn receive_offload_is_off_while_it_runs() {
     let Some(testbed) = Testbed::new() else { return };
     let ethtool = |words: &[&str]| testbed.middle.command("ethtool", words).output();
     if !ethtool(&["-K", "hwa", "gro", "on"]).is_ok_and(|output| output.status.success()) {
-        say_skipped("there is no ethtool");
-        return;
+        return say_skipped("ethtool", "");
     }
     let is_on = || {
         let features = String::from_utf8(ethtool(&["-k", "hwa"]).unwrap().stdout).unwrap();

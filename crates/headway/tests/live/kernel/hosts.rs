@@ -27,11 +27,7 @@ impl Hosts {
     /// `None`, after saying so, where the machine lacks something.
     pub(super) fn new() -> Option<Self> {
         if let Some(missing) = requirements::all().iter().find(|requirement| !requirement.met) {
-            say_skipped(&format!("{} is missing: {}", missing.name, missing.purpose));
-            return None;
-        }
-        if let Err(error) = fs::metadata("/sys/kernel/btf/vmlinux") {
-            say_skipped(&format!("no BTF: {error}"));
+            say_skipped("bpf", &format!("{} is missing: {}", missing.name, missing.purpose));
             return None;
         }
         let hosts = Self { left: Host::new()?, middle: Namespace::new()?, right: Host::new()? };
@@ -84,7 +80,7 @@ impl Host {
         let root = requirements::cgroup_root()?;
         let cgroup = root.join(format!("hw-{}-kernel{number}", std::process::id()));
         if let Err(error) = fs::create_dir(&cgroup) {
-            say_skipped(&format!("{}: {error}", cgroup.display()));
+            say_skipped("bpf", &format!("{}: {error}", cgroup.display()));
             return None;
         }
         Some(Self { namespace, cgroup })

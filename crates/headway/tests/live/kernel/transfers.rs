@@ -186,7 +186,7 @@ fn accurate_ecn_gives_way() {
     for host in [&hosts.left, &hosts.right] {
         // Request AccECN, and accept it.
         if !host.command("sysctl", &["-qw", "net.ipv4.tcp_ecn=3"]).output().unwrap().status.success() {
-            return say_skipped("this kernel has no AccECN");
+            return say_skipped("accecn", "the kernel refuses tcp_ecn=3");
         }
     }
     let _box = hosts.start_box(&[&DAMAGING[..], &["--reverse-damage", "random:2%"]].concat());

@@ -80,3 +80,17 @@ fn the_window_limits_where_no_segment_more_fits() {
     };
     assert_eq!([99, 100, 50, 50].map(&mut limited), [false, true, true, false]);
 }
+
+/// 5.6.4.6: "BBR.cwnd < BBR.max_inflight or C.delivered < C.InitialCwnd".
+#[test]
+fn before_the_pipe_is_full_a_window_beyond_the_model_grows_until_the_first_was_delivered() {
+    let growth = |before_the_end: u64| {
+        let mut bbr = DraftBbr::new(&setup(10));
+        bbr.set_mss(MSS, true);
+        bbr.c.cwnd = 10_000_000;
+        bbr.c.delivered = u64::from(bbr.c.initial_cwnd()) - before_the_end;
+        bbr.set_cwnd(MSS);
+        bbr.c.cwnd - 10_000_000
+    };
+    assert_eq!([1, 0].map(growth), [MSS, 0]);
+}

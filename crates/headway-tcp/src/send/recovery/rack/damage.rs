@@ -1,7 +1,6 @@
 //! Damage reports: a reported segment is missing in the order of sending, and the cause is damage.
 
 use headway_units::Duration;
-use headway_wire::blocks::block_sums;
 
 use super::Rack;
 use crate::send::recovery::{DamageReport, RecoveryContext};
@@ -15,7 +14,7 @@ impl Rack {
         match report.blocks {
             Some(theirs) if accepted => {
                 let (buffer, start) = (cx.buffer, cx.buffer_start);
-                let ours = |len| block_sums(buffer.slices((report.seq - start) as usize, len));
+                let ours = |len| buffer.slices((report.seq - start) as usize, len);
                 self.peer_held.spare_blocks(cx.queue, report.seq, theirs, ours);
                 true
             }
@@ -47,7 +46,7 @@ impl Rack {
             if ledger.is_exhausted() {
                 return false;
             }
-            ledger.on_reported(sent.order);
+            ledger.on_reported();
         }
         cx.queue.mark_corrupted(index, cx.now);
         cx.report_damage(sent.len);

@@ -189,3 +189,46 @@ impl Detector {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reordering_that_an_earlier_connection_saw_widens_the_window() {
+        let times = Times { smoothed: Duration::from_millis(120), min: Duration::from_millis(100) };
+        let mut detector = Detector::new();
+        assert_eq!(detector.window(false, DUPLICATE_THRESHOLD, times), Duration::ZERO);
+        detector.recall_reordering();
+        assert_eq!(detector.window(false, DUPLICATE_THRESHOLD, times), Duration::from_millis(25));
+        assert!(!detector.saw_reordering(), "this one did not");
+        detector.on_overtaken();
+        assert!(detector.saw_reordering());
+    }
+
+    #[test]
+    fn the_latest_transmission_that_arrived_damaged_counts() {
+        let ms = |n| Instant::ZERO + Duration::from_millis(n);
+        let mut detector = Detector::new();
+        assert_eq!(detector.latest_rtt(), None);
+        detector.on_corrupted((3, ms(0)), true, ms(100));
+        detector.on_corrupted((5, ms(20)), true, ms(130));
+        assert_eq!(detector.latest_rtt(), Some(Duration::from_millis(110)));
+        detector.on_corrupted((4, ms(10)), true, ms(200));
+        detector.on_corrupted((5, ms(20)), true, ms(300));
+        assert_eq!(detector.rtt(), Duration::from_millis(110), "overtaken, and reported before");
+    }
+
+    /// "RACK.reo_wnd_persist is reset to 16 recoveries".
+    #[test]
+    fn a_window_that_a_duplicate_widened_lasts_for_16_recoveries() {
+        let times = Times { smoothed: Duration::from_millis(120), min: Duration::from_millis(100) };
+        let mut detector = Detector::new();
+        detector.on_duplicate_report(SeqNumber(0), SeqNumber(1000));
+        for _ in 0..PERSIST {
+            assert_eq!(detector.window(false, 0, times), Duration::from_millis(50));
+            detector.on_recovery_end();
+        }
+        assert_eq!(detector.window(false, 0, times), Duration::from_millis(25));
+    }
+}

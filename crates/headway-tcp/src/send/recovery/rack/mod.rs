@@ -24,7 +24,7 @@ use super::{
 };
 use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
-use crate::path::ledger::{Cause, CauseLedger, Crossing, Missing};
+use crate::path::ledger::{Cause, CauseLedger, Missing};
 use crate::profile::Features;
 use crate::rules::Rule;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
@@ -230,7 +230,8 @@ impl Rack {
             return false;
         }
         let due = sent.sent_at + self.detector.rtt();
-        match cx.attribute(sent.missing(cx.mss)) {
+        let cause = cx.attribute(sent.missing(cx.mss, cx.now.saturating_since(due)));
+        match cause {
             Cause::Damage => {
                 cx.queue.mark_passed(index, due, cx.now);
                 cx.report_damage(sent.len);
@@ -241,16 +242,14 @@ impl Rack {
                 cx.report_damage(sent.len);
                 return false;
             }
-            Cause::Congestion | Cause::Unknown => {}
+            Cause::Congestion | Cause::Crossing | Cause::Unknown => {}
         }
         let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
         if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
         }
-        match cx.ledger.as_deref_mut().and_then(CauseLedger::take_crossing) {
-            Some(Crossing::OwnPath) => cx.queue.count_crossing(sent, due, cx.now),
-            Some(Crossing::SharedPath) => cx.domain.control().on_crossing(sent.len),
-            None => {}
+        if cause == Cause::Crossing {
+            cx.domain.control().on_crossing(sent.len);
         }
         true
     }
@@ -271,7 +270,7 @@ impl Rack {
                 self.peer_held.unspare(sent.len);
             } else if sent.payload_len() <= cx.mss {
                 let cause = match cx.queue.transmission_of(index) {
-                    Some(latest) => cx.attribute(latest.missing(cx.mss)),
+                    Some(latest) => cx.attribute(latest.missing(cx.mss, Duration::ZERO)),
                     None => Cause::Unknown,
                 };
                 congestion |= !matches!(cause, Cause::Damage | Cause::Silent);

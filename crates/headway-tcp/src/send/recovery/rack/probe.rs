@@ -67,7 +67,7 @@ impl Rack {
         }
         self.probe = None;
         let Some(missing) = probe.repeats.filter(|_| repaired) else { return };
-        if matches!(cx.attribute(missing), Cause::Congestion | Cause::Unknown) && !cx.answered {
+        if !matches!(cx.attribute(missing), Cause::Damage | Cause::Silent) && !cx.answered {
             cx.report_loss(ack.prior_flight);
         }
     }

@@ -1,0 +1,20 @@
+//! The configuration of a gateway: its TOML file, what that and the files that it names say, and what of it can be
+//! changed while the gateway runs.
+
+mod file;
+mod listeners;
+mod networks;
+mod policy;
+mod private_file;
+mod reload;
+mod settings;
+mod socket_address;
+
+pub use file::{
+    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, SocksConfig, TransparentConfig, schema,
+};
+pub(crate) use networks::Networks;
+pub(crate) use policy::Destinations;
+pub use reload::Reloaded;
+pub(crate) use reload::fixed_keys;
+pub(crate) use settings::{Peer, Rules, Settings, TunSettings};

@@ -1,0 +1,18 @@
+//! Streams: the link to a peer on which they are opened, what they begin with, how their bytes are passed on, and how
+//! many there may be.
+
+mod budget;
+mod half_open;
+#[cfg(test)]
+pub(crate) mod linked;
+mod peer_link;
+mod places;
+mod profile;
+pub(crate) mod relay;
+pub(crate) mod request;
+
+pub(crate) use budget::Budget;
+pub(crate) use half_open::{HalfOpen, Side};
+pub(crate) use peer_link::{MOST_SPARE, PORT, PeerLink};
+pub(crate) use places::Places;
+pub(crate) use profile::stream_profile;
