@@ -26,20 +26,24 @@ const FUNCTIONS: [(&str, &str, &str, bool); 5] = [
         "damage is not taken for congestion (Linux 6.10)",
         true,
     ),
-    ("cubictcp_cong_avoid", "kernel's cubic", "connections with cubic gain", true),
-    ("bbr_main", "kernel's bbr", "connections with bbr gain", true),
+    ("cubictcp_cong_avoid", "cubic", "connections with cubic gain", true),
+    ("bbr_main", "bbr", "connections with bbr gain", true),
 ];
 
 /// Capabilities, by number.
 const CAPABILITIES: [(u32, &str, &str, bool); 3] = [
     (39, "CAP_BPF", "programs are loaded", false),
     (12, "CAP_NET_ADMIN", "programs are attached", false),
-    (38, "CAP_PERFMON", "programs of struct_ops are loaded, and others of this size are verified", false),
+    (38, "CAP_PERFMON", "congestion controls are loaded", false),
 ];
 
 /// All of them, examined.
 pub fn all() -> Vec<Requirement> {
-    let btf = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    // Congestion controls may be modules.
+    let [mut btf, cubic, bbr] = ["vmlinux", "tcp_cubic", "tcp_bbr"]
+        .map(|name| fs::read(format!("/sys/kernel/btf/{name}")).unwrap_or_default());
+    btf.extend(cubic);
+    btf.extend(bbr);
     let mut found = vec![
         Requirement {
             name: "BTF",
@@ -76,10 +80,13 @@ pub fn cgroup_root() -> Option<PathBuf> {
         .and_then(|fields| Some(PathBuf::from(fields.get(1)?)))
 }
 
-/// Whether the kernel's BTF has a name. Names end with zero, and begin behind one.
+/// Whether the kernel's BTF has a name. Names end with zero. Before one is another's, or, before the first of a module,
+/// something else.
 fn has_name(btf: &[u8], name: &str) -> bool {
-    let wanted = [b"\0", name.as_bytes(), b"\0"].concat();
-    btf.windows(wanted.len()).any(|window| window == wanted)
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let wanted = [name.as_bytes(), b"\0"].concat();
+    let mut places = btf.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
+    places.any(|(at, _)| at == 0 || !is_letter(&btf[at - 1]))
 }
 
 fn capabilities(status: &str) -> u64 {

@@ -1,4 +1,4 @@
-//! What the programs are told.
+//! The settings of the programs.
 
 /// One of the kernel's congestion controls that can be wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,6 +31,8 @@ pub struct Instance {
     pub counters: Vec<Counter>,
     /// How many pairs of addresses with connections there are.
     pub paths: usize,
+    /// How many connections of version 2 ended in the last minute, for whose TIME-WAIT something is kept.
+    pub ended: usize,
 }
 
 impl Instance {
@@ -44,7 +46,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// The system's; a link that is gone already is none.
+    /// The system's; a link that is gone already is not an error.
     pub fn detach(&self) -> Result<(), EbpfError> {
         for id in &self.links {
             let detached = match sys::link_by_id(*id) {
@@ -89,13 +91,16 @@ pub fn instances() -> Vec<Instance> {
             links: Vec::new(),
             counters: read_counters(key),
             paths: 0,
+            ended: 0,
         });
         instance.programs.push(program.id);
         for id in &program.map_ids {
             if is(id, ".rodata.settings") {
                 (instance.namespace, instance.controls) = read_settings(*id).unwrap_or_default();
             } else if is(id, "paths") {
-                instance.paths = MapHandle::from_map_id(*id).map_or(0, |map| map.keys().count());
+                instance.paths = count_keys(*id);
+            } else if is(id, "ended_connections") {
+                instance.ended = count_keys(*id);
             }
         }
     }
@@ -113,6 +118,10 @@ pub fn instances() -> Vec<Instance> {
         }
     }
     by_counters.into_values().collect()
+}
+
+fn count_keys(id: u32) -> usize {
+    MapHandle::from_map_id(id).map_or(0, |map| map.keys().count())
 }
 
 /// The sum over the processors.

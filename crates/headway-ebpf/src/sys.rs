@@ -5,7 +5,8 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 
-/// Attaches a program to a hook of an interface (`BPF_TCX_...`). The program is detached when the descriptor is closed, unless it is pinned.
+/// Attaches a program to a hook of an interface (`BPF_TCX_...`). It is detached when the descriptor is closed, unless that is
+/// pinned.
 pub(crate) fn attach_tcx(program: BorrowedFd<'_>, index: u32, hook: u32) -> io::Result<OwnedFd> {
     let index = i32::try_from(index).map_err(io::Error::other)?;
     // SAFETY: without options nothing is pointed to.

@@ -20,9 +20,11 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub(super) fn run(arguments: &AttachArguments) -> Result<(), KernelError> {
     let settings = settings(arguments)?;
     let target = Target { cgroup: arguments.cgroup.clone(), interfaces: arguments.interfaces.clone() };
-    for Requirement { name, purpose, optional, .. } in requirements::all().iter().filter(|one| !one.met) {
-        let rest = if *optional { "; the rest works without" } else { "" };
-        notice!("headway: {name} is missing; with it {purpose}{rest}");
+    for Requirement { name, purpose, optional, .. } in requirements::all().into_iter().filter(|one| !one.met) {
+        if !optional {
+            return Err(KernelError::Missing { name, purpose });
+        }
+        notice!("headway: {name} is missing; with it {purpose}; the rest works without");
     }
     let attachment = Attachment::new(&target, &settings)?;
     for (control, reason) in attachment.missing() {
@@ -44,8 +46,11 @@ pub(super) fn run(arguments: &AttachArguments) -> Result<(), KernelError> {
 
 fn settings(arguments: &AttachArguments) -> Result<Settings, KernelError> {
     let version_2 = arguments.encoding != Encoding::Classic;
-    if version_2 {
-        for name in &arguments.interfaces {
+    for (place, name) in arguments.interfaces.iter().enumerate() {
+        if arguments.interfaces[..place].contains(name) {
+            return Err(BadOption::new("--interface", name, "expected each interface once").into());
+        }
+        if version_2 {
             check_segments(name)?;
         }
     }

@@ -25,6 +25,9 @@ pub(crate) enum KernelError {
     #[error("{what}: {error}")]
     System { what: String, error: std::io::Error },
     #[cfg(feature = "kernel")]
+    #[error("{name} is missing; with it {purpose}")]
+    Missing { name: &'static str, purpose: &'static str },
+    #[cfg(feature = "kernel")]
     #[error("the programs were detached by others")]
     Detached,
 }

@@ -23,6 +23,22 @@ Examples:
   headway kernel attach --cgroup /sys/fs/cgroup/hack --interface eth0 --encoding both --pin /sys/fs/bpf/hack
       Version 2 too. The command ends, and the programs stay until `headway kernel detach --pin /sys/fs/bpf/hack`.";
 
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  headway kernel status
+      What is attached to which cgroup and interfaces, and the counters that are not zero.
+  headway kernel status --json | jq '.attached[].counters.special_acks_sent'
+      One counter of each.";
+
+const DETACH_EXAMPLES: &str = "\
+Examples:
+  headway kernel detach
+      All programs of headway; the `attach` commands that hold them end.
+  headway kernel detach --cgroup /sys/fs/cgroup/hack
+      Those of one cgroup.
+  headway kernel detach --pin /sys/fs/bpf/hack
+      Those that `attach --pin /sys/fs/bpf/hack` has left.";
+
 /// Have programs over the kernel's TCP use HACK, by eBPF: Linux 6.6, for all of it 6.10
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -35,13 +51,15 @@ enum Command {
     /// Attach the eBPF programs to a cgroup and to interfaces, until stopped
     #[command(after_help = ATTACH_EXAMPLES)]
     Attach(AttachArguments),
-    /// Say what is attached, and what it has counted
+    /// Print what is attached, and what it has counted
+    #[command(after_help = STATUS_EXAMPLES)]
     Status {
         /// Print one JSON object
         #[arg(long)]
         json: bool,
     },
     /// Detach the eBPF programs of headway; connections go on without HACK
+    #[command(after_help = DETACH_EXAMPLES)]
     Detach {
         /// Those of this cgroup alone
         #[arg(long, value_name = "FOLDER", conflicts_with = "pin")]
@@ -52,7 +70,7 @@ enum Command {
     },
 }
 
-/// What `attach` is told.
+/// The arguments of `attach`.
 #[derive(Args)]
 #[cfg_attr(not(feature = "kernel"), allow(dead_code))]
 struct AttachArguments {

@@ -32,16 +32,35 @@ pub(super) fn detach(cgroup: Option<&Path>, pin: Option<&Path>) -> Result<(), Ke
     check_root()?;
     if let Some(folder) = pin {
         let fail = |error| KernelError::System { what: folder.display().to_string(), error };
-        for entry in fs::read_dir(folder).map_err(fail)? {
-            fs::remove_file(entry.map_err(fail)?.path()).map_err(fail)?;
-        }
-        return fs::remove_dir(folder).map_err(fail);
+        return unpin(folder).map_err(fail);
     }
     let wanted = cgroup.map(number).transpose()?;
-    for instance in instances().iter().filter(|instance| wanted.is_none() || instance.cgroup == wanted) {
+    let found: Vec<Instance> =
+        instances().into_iter().filter(|one| wanted.is_none() || one.cgroup == wanted).collect();
+    for instance in &found {
         instance.detach()?;
     }
-    Ok(())
+    match cgroup {
+        Some(folder) if found.is_empty() => {
+            let error = io::Error::other("nothing is attached; `headway kernel status` lists what is");
+            Err(KernelError::System { what: folder.display().to_string(), error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder that `attach --pin` has made, and no other.
+fn unpin(folder: &Path) -> io::Result<()> {
+    /// `BPF_FS_MAGIC` of `linux/magic.h`.
+    const BPF_FILE_SYSTEM: i128 = 0xcafe_4a11;
+    let kind = rustix::fs::statfs(folder)?.f_type;
+    if i128::from(kind) & 0xffff_ffff != BPF_FILE_SYSTEM || !folder.join("sockops").exists() {
+        return Err(io::Error::other("expected a folder that `headway kernel attach --pin` has made"));
+    }
+    for entry in fs::read_dir(folder)? {
+        fs::remove_file(entry?.path())?;
+    }
+    fs::remove_dir(folder)
 }
 
 /// The number of a cgroup is that of its folder.
@@ -76,6 +95,9 @@ fn describe(instance: &Instance) -> String {
         }
     }
     text.push_str(&format!("  pairs of addresses with connections: {}\n", instance.paths));
+    if instance.ended > 0 {
+        text.push_str(&format!("  connections that ended in the last minute: {}\n", instance.ended));
+    }
     for counter in instance.counters.iter().filter(|counter| counter.value > 0) {
         text.push_str(&format!("  {:>12} {}\n", counter.value, counter.meaning));
     }
@@ -91,6 +113,7 @@ fn as_json(instance: &Instance) -> serde_json::Value {
         "interfaces": instance.interfaces.iter().map(|index| interface(instance, *index)).collect::<Vec<_>>(),
         "congestion": instance.controls,
         "paths": instance.paths,
+        "ended": instance.ended,
         "programs": instance.programs.len(),
         "counters": counters,
     })
