@@ -70,23 +70,34 @@ static __always_inline bool first_missing(const struct segment *s, __u32 *missin
 	return before(at, s->seq + s->payload_length);
 }
 
+static __always_inline bool has_arrived(const struct view *v, __u32 seq)
+{
+	if (before(seq, v->rcv_nxt))
+		return true;
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		if (i < v->sacks && !before(seq, v->sack[i].start) && before(seq, v->sack[i].end))
+			return true;
+	return false;
+}
+
 /* Puts a byte first in `s_buffer`, and drops from it what has arrived or is older than a timeout. */
-__noinline int hold(struct connection *c, struct segment *s, __u32 seq)
+__noinline int add_pending(struct connection *c, struct segment *s, __u32 seq)
 {
 	if (!c || !s)
 		return 0;
 	__u64 now = bpf_ktime_get_ns(), timeout = 2 * s->view.round_trip + 200000000;
-	__u32 next_seq = seq, kept = 0, nxt = s->view.rcv_nxt;
+	__u32 next_seq = seq, length = 0;
 	__u64 next_at = now;
 	bool more = true;
-	for (int i = 0; i < HELD; i++) {
-		__u32 old_seq = c->held[i];
-		__u64 old_at = c->held_at[i];
-		bool stays = i < c->held_count && old_seq != seq && !before(old_seq, nxt) && now - old_at < timeout;
-		if (more && kept < HELD) {
-			c->held[kept] = next_seq;
-			c->held_at[kept] = next_at;
-			kept++;
+	for (int i = 0; i < PENDING; i++) {
+		__u32 old_seq = c->pending[i];
+		__u64 old_at = c->pending_at[i];
+		bool stays = i < c->pending_count && old_seq != seq && !has_arrived(&s->view, old_seq) && now - old_at < timeout;
+		if (more && length < PENDING) {
+			c->pending[length] = next_seq;
+			c->pending_at[length] = next_at;
+			length++;
 			more = false;
 		}
 		if (stays) {
@@ -95,11 +106,11 @@ __noinline int hold(struct connection *c, struct segment *s, __u32 seq)
 			more = true;
 		}
 	}
-	c->held_count = kept;
+	c->pending_count = length;
 	return 0;
 }
 
-/* Makes an ACK without data of this host, which reports up to `numbers` of what is held, and sends it in place of the
+/* Makes an ACK without data of this host, which reports up to `numbers` of the pending bytes, and sends it in place of the
  * packet that it answers. */
 __noinline int send_ack(struct __sk_buff *skb, struct segment *s, struct connection *c, __u32 numbers, __u32 tsecr)
 {
@@ -129,8 +140,8 @@ __noinline int send_ack(struct __sk_buff *skb, struct segment *s, struct connect
 	__u32 most = sacks ? 2 : 4;
 	if (c->encoding == CLASSIC && !c->several)
 		most = 1;
-	if (numbers > c->held_count)
-		numbers = c->held_count;
+	if (numbers > c->pending_count)
+		numbers = c->pending_count;
 	if (numbers > most)
 		numbers = most;
 	option = at;
@@ -148,7 +159,7 @@ __noinline int send_ack(struct __sk_buff *skb, struct segment *s, struct connect
 	for (int i = 0; i < 4; i++) {
 		if (i >= numbers || at > 52)
 			break;
-		write32(tcp + at, c->encoding == V2 ? c->held[i] - nxt : c->held[i]);
+		write32(tcp + at, c->encoding == V2 ? c->pending[i] - nxt : c->pending[i]);
 		at += 4;
 	}
 	if (at > 52)
@@ -249,9 +260,9 @@ static __always_inline int answer_corrupted(struct __sk_buff *skb, struct segmen
 	}
 	count_damaged(s, path);
 	if (first_missing(s, &missing)) {
-		hold(c, s, missing);
+		add_pending(c, s, missing);
 		count(special_acks_sent);
-		return send_ack(skb, s, c, HELD, s->tsval);
+		return send_ack(skb, s, c, PENDING, s->tsval);
 	}
 	/* All of it is here: an ordinary ACK, which classic leaves to the kernel. */
 	return c->encoding == V2 ? send_ack(skb, s, c, 0, s->view.ts_recent) : TCX_DROP;
@@ -260,7 +271,7 @@ static __always_inline int answer_corrupted(struct __sk_buff *skb, struct segmen
 /* Bits of evidence that a number is not random: it lies in a range, or differs in few bits from what is expected. */
 __noinline __u32 agreement(__u32 arrived, __u32 expected, __u32 range)
 {
-	/* The logarithm, rounded up, of how many words differ from a given one in no more than so many bits. */
+	/* The logarithm, rounded up, of how many words differ from a given one in at most `bits` bits. */
 	__u32 differs = arrived ^ expected, bits = 0, log2 = 0;
 #pragma unroll
 	for (int i = 0; i < 32; i++) {

@@ -10,8 +10,9 @@ static __always_inline __u64 round_trip(const struct tcp_sock *tp)
 	return (__u64)(tp->srtt_us >> 3) * 1000;
 }
 
-/* How many of so many segments may be attributed to damage; they are, then. The bound holds over eight round trips, and
- * over the life of the connection. */
+/* Attributes up to `number` segments to damage, and returns how many the bound permits: over eight round trips, and over the life
+ * of the connection. Ingress and congestion control may ask at the same time: each grant is counted, and only the last two may
+ * exceed the bound. */
 static __always_inline __u32 within_bound(struct connection *c, __u32 delivered, __u64 round_trip, __u32 number)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -20,19 +21,20 @@ static __always_inline __u32 within_bound(struct connection *c, __u32 delivered,
 		c->window_delivered = delivered;
 		c->window_attributed = 0;
 	}
-	__u64 room = (__u64)BOUND_SHARE * delivered + BOUND_MORE - c->attributed;
+	__u64 room = (__u64)BOUND_SHARE * delivered + BOUND_MORE;
+	room = room > c->attributed ? room - c->attributed : 0;
 	__u64 window = (__u64)BOUND_SHARE * (__u32)(delivered - c->window_delivered) + BOUND_MORE;
 	window = window > c->window_attributed ? window - c->window_attributed : 0;
 	if (number > room)
 		number = room;
 	if (number > window)
 		number = window;
-	c->attributed += number;
-	c->window_attributed += number;
+	__sync_fetch_and_add(&c->attributed, number);
+	__sync_fetch_and_add(&c->window_attributed, number);
 	return number;
 }
 
-/* Whether the segment at a byte was reported lately. */
+/* Whether the segment at a byte is among the last reports. */
 static __always_inline bool was_reported(const struct connection *c, __u32 seq)
 {
 	for (__u32 i = 1; i <= RECENT_REPORTS; i++) {

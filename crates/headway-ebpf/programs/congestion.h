@@ -20,7 +20,7 @@ extern __u32 bbr_ssthresh(struct sock *sk) __ksym;
 extern __u32 bbr_min_tso_segs(struct sock *sk) __ksym;
 extern void bbr_set_state(struct sock *sk, __u8 new_state) __ksym;
 
-enum mode { STEADY, SPARED, REDUCING };
+enum mode { STEADY, UNREDUCED, REDUCING };
 
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
@@ -74,32 +74,32 @@ static __always_inline void undo_if_nothing_was_lost(struct connection *c, struc
 	if (tp->snd_cwnd < c->undo_cwnd)
 		tp->snd_cwnd = c->undo_cwnd;
 	if (c->mode == REDUCING)
-		c->mode = SPARED;
+		c->mode = UNREDUCED;
 	c->reduced_before = 0;
 	count(reductions_undone);
 }
 
-static __always_inline void spare(struct connection *c, const struct tcp_sock *tp)
+static __always_inline void skip_reduction(struct connection *c, const struct tcp_sock *tp)
 {
-	c->mode = SPARED;
-	c->spared_cwnd = tp->snd_cwnd;
-	count(reductions_spared);
+	c->mode = UNREDUCED;
+	c->unreduced_cwnd = tp->snd_cwnd;
+	count(reductions_skipped);
 }
 
 /* What TCP asks before it reduces the window: true if it need not. */
-static __always_inline bool spares(struct connection *c, const struct tcp_sock *tp)
+static __always_inline bool skips_reduction(struct connection *c, const struct tcp_sock *tp)
 {
-	c->spared_losses += attribute(c, tp);
+	c->new_damage += attribute(c, tp);
 	if (is_reported_timeout(c, tp)) {
 		c->unexplained = 0;
-		spare(c, tp);
-		/* All is sent again: by slow start, to the window that there was. */
-		c->spared_cwnd = 0;
+		skip_reduction(c, tp);
+		/* All is retransmitted: by slow start, to the window that there was. */
+		c->unreduced_cwnd = 0;
 		return true;
 	}
 	if (!is_explained(c, tp))
 		return false;
-	spare(c, tp);
+	skip_reduction(c, tp);
 	return true;
 }
 
@@ -160,7 +160,7 @@ __u32 BPF_PROG(headway_cubic_ssthresh, struct sock *sk)
 	struct connection *c = state_of(sk);
 	if (!c)
 		return cubictcp_recalc_ssthresh(sk);
-	if (spares(c, tp))
+	if (skips_reduction(c, tp))
 		return tp->snd_ssthresh;
 	begin_reduction(c, tp);
 	return cubictcp_recalc_ssthresh(sk);
@@ -179,15 +179,15 @@ void BPF_PROG(headway_cubic_set_state, struct sock *sk, __u8 new_state)
 	attribute(c, tp);
 	if (c->unexplained && is_reported_timeout(c, tp)) {
 		c->unexplained = 0;
-		c->spared_cwnd = 0;
-		c->mode = SPARED;
+		c->unreduced_cwnd = 0;
+		c->mode = UNREDUCED;
 	}
-	if (c->mode == SPARED && !c->unexplained && !c->ece) {
-		if (c->spared_cwnd)
-			tp->snd_cwnd = c->spared_cwnd;
+	if (c->mode == UNREDUCED && !c->unexplained && !c->ece) {
+		if (c->unreduced_cwnd)
+			tp->snd_cwnd = c->unreduced_cwnd;
 		return;
 	}
-	if (c->mode == SPARED) {
+	if (c->mode == UNREDUCED) {
 		tp->snd_ssthresh = c->last_cwnd * 7 / 10 > 2 ? c->last_cwnd * 7 / 10 : 2;
 		c->unexplained = 0;
 		count(reductions);
@@ -217,7 +217,7 @@ void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const
 	undo_if_nothing_was_lost(c, tp);
 	bool reducing_state = state == TCP_CA_Recovery || state == TCP_CA_CWR;
 	bool reduced_lately = c->reduced_before && before(tp->snd_una, c->reduced_until);
-	if (c->unexplained && reducing_state && c->mode == SPARED && !reduced_lately) {
+	if (c->unexplained && reducing_state && c->mode == UNREDUCED && !reduced_lately) {
 		begin_reduction(c, tp);
 		tp->snd_ssthresh = cubictcp_recalc_ssthresh(sk);
 	} else {
@@ -232,7 +232,7 @@ void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const
 		} else {
 			/* Recovery goes on where damage keeps it from ending, the reduction does not. */
 			tp->snd_cwnd = tp->snd_ssthresh;
-			c->mode = reducing_state ? SPARED : STEADY;
+			c->mode = reducing_state ? UNREDUCED : STEADY;
 		}
 	} else if (acked) {
 		cubictcp_cong_avoid(sk, ack, acked);
@@ -290,7 +290,7 @@ struct tcp_congestion_ops cubic = {
 };
 
 /* BBR's private state, written where its reaction to a loss begins. */
-static __always_inline void hide_recovery(struct tcp_sock *tp, __u32 damage)
+static __always_inline void mask_recovery(struct tcp_sock *tp, __u32 damage)
 {
 	struct bbr *bbr = (struct bbr *)&tp->inet_conn.icsk_ca_priv;
 	/* It conserves packets for a round when it sees a recovery begin. */
@@ -299,7 +299,7 @@ static __always_inline void hide_recovery(struct tcp_sock *tp, __u32 damage)
 	bbr->lt_last_lost += damage;
 }
 
-static __always_inline void show_recovery(struct tcp_sock *tp)
+static __always_inline void unmask_recovery(struct tcp_sock *tp)
 {
 	struct bbr *bbr = (struct bbr *)&tp->inet_conn.icsk_ca_priv;
 	BPF_CORE_WRITE_BITFIELD(bbr, prev_ca_state, TCP_CA_Open);
@@ -319,7 +319,7 @@ __u32 BPF_PROG(headway_bbr_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct connection *c = state_of(sk);
-	if (c && !spares(c, tp)) {
+	if (c && !skips_reduction(c, tp)) {
 		c->mode = REDUCING;
 		c->reduced_until = tp->snd_nxt;
 		c->unexplained = 0;
@@ -333,13 +333,13 @@ void BPF_PROG(headway_bbr_set_state, struct sock *sk, __u8 new_state)
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct connection *c = state_of(sk);
-	if (c && new_state == TCP_CA_Loss && c->mode == SPARED) {
+	if (c && new_state == TCP_CA_Loss && c->mode == UNREDUCED) {
 		attribute(c, tp);
 		if (is_reported_timeout(c, tp))
 			c->unexplained = 0;
 		if (!c->unexplained && !c->ece) {
-			if (c->spared_cwnd)
-				tp->snd_cwnd = c->spared_cwnd;
+			if (c->unreduced_cwnd)
+				tp->snd_cwnd = c->unreduced_cwnd;
 			return;
 		}
 	}
@@ -361,17 +361,17 @@ void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const s
 		return;
 	}
 	__u8 state = ca_state(tp);
-	__u32 damage = attribute(c, tp) + c->spared_losses, share = damaged_share(c, tp, damage);
-	c->spared_losses = 0;
+	__u32 damage = attribute(c, tp) + c->new_damage, share = damaged_share(c, tp, damage);
+	c->new_damage = 0;
 	if (c->mode == REDUCING && state == TCP_CA_Recovery && !before(tp->snd_una, c->reduced_until))
-		c->mode = SPARED;
-	if (c->mode == SPARED && state == TCP_CA_Recovery && !c->ece) {
-		hide_recovery(tp, damage);
+		c->mode = UNREDUCED;
+	if (c->mode == UNREDUCED && state == TCP_CA_Recovery && !c->ece) {
+		mask_recovery(tp, damage);
 		if (c->unexplained) {
 			/* Congestion during a recovery that damage began: once for each window BBR sees one begin. */
 			c->mode = REDUCING;
 			c->reduced_until = tp->snd_nxt;
-			show_recovery(tp);
+			unmask_recovery(tp);
 			count(reductions);
 		}
 	}

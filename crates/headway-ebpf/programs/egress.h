@@ -1,4 +1,4 @@
-/* tc egress: sums written when the rest of the packet is final, and copies kept of tails. */
+/* tc egress: sums written when the rest of the packet is final, and copies of tails stored. */
 #pragma once
 
 #include "segment.h"
@@ -27,6 +27,19 @@ static __always_inline void patch(struct __sk_buff *skb, struct segment *s, __u3
 	bpf_skb_store_bytes(skb, s->tcp + at, bytes, length, 0);
 	for (__u32 i = 0; i < length; i++)
 		s->header[(at + i) & 63] = bytes[i];
+}
+
+/* Writes the length of the IP header for a TCP segment of another length. */
+static __always_inline void write_ip_length(struct __sk_buff *skb, const struct segment *s, __u32 tcp_length)
+{
+	if (s->version == 4) {
+		__u16 old = bpf_htons(s->tcp - s->ip + s->tcp_length), new = bpf_htons(s->tcp - s->ip + tcp_length);
+		bpf_skb_store_bytes(skb, s->ip + 2, &new, 2, 0);
+		bpf_l3_csum_replace(skb, s->ip + 10, old, new, 2);
+	} else {
+		__u16 new = bpf_htons(tcp_length);
+		bpf_skb_store_bytes(skb, s->ip + 4, &new, 2, BPF_F_RECOMPUTE_CSUM);
+	}
 }
 
 static __always_inline void write_path_check(struct __sk_buff *skb, struct segment *s)
@@ -151,14 +164,7 @@ static __noinline void write_ack_option(struct __sk_buff *skb, struct segment *s
 	if (length < 32 || length > HEADER)
 		return;
 	bpf_skb_store_bytes(skb, s->tcp, s->output, length, 0);
-	if (s->version == 4) {
-		__u16 old = bpf_htons(s->tcp - s->ip + s->tcp_length), new = bpf_htons(s->tcp - s->ip + length);
-		bpf_skb_store_bytes(skb, s->ip + 2, &new, 2, 0);
-		bpf_l3_csum_replace(skb, s->ip + 10, old, new, 2);
-	} else {
-		__u16 new = bpf_htons(length);
-		bpf_skb_store_bytes(skb, s->ip + 4, &new, 2, 0);
-	}
+	write_ip_length(skb, s, length);
 	count(sums_written);
 }
 
@@ -264,7 +270,7 @@ int headway_egress(struct __sk_buff *skb)
 		struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 		if (tp && keep_copy(skb, sk, s, tp->srtt_us >> 3)) {
 			count(replay_absorbed);
-			/* Dropped, but TCP is told that it was sent: else it takes its own device for congested. */
+			/* Dropped, with the return value of a sent packet: otherwise TCP takes its own device for congested. */
 			return bpf_redirect(NO_INTERFACE, 0);
 		}
 	}

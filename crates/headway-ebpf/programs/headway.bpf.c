@@ -5,5 +5,5 @@
 #include "congestion.h"
 #include "listeners.h"
 
-/* The kernel lends most of its functions only to programs that say they are compatible with its licence. */
+/* The kernel permits most of its functions only to programs with a licence that is compatible with its own. */
 char programs_license[] SEC("license") = "Dual MIT/GPL";

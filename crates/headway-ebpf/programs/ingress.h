@@ -9,9 +9,7 @@ enum { LACKING = 3 };
 static __always_inline bool form_fits(const struct segment *s)
 {
 	__u8 length = s->hack2_length;
-	if (length == LENGTH_DATA)
-		return s->payload_length > 0;
-	return length == LENGTH_BLOCKS || (length >= LENGTH_ACK && length % 4 == 2);
+	return length == LENGTH_DATA ? s->payload_length > 0 : length >= LENGTH_ACK && length % 4 == 2;
 }
 
 /* The CRCs decide, and the checksum field of an intact segment is corrected where it alone was damaged. */
@@ -23,6 +21,25 @@ static __always_inline void correct_checksum(struct __sk_buff *skb, struct segme
 	__u16 check = ~fold(pseudo_sum(s, s->tcp_length) + header_words(s->header) + s->payload_sum);
 	bpf_skb_store_bytes(skb, s->tcp + 16, &check, 2, BPF_F_RECOMPUTE_CSUM);
 	count(checksums_corrected);
+}
+
+/* What follows the header of an ACK is a report (section 7 of the protocol). It takes no sequence space, and this host has not
+ * asked for it: the kernel, to which it would be data, gets the ACK without it. False: it is still there. */
+static __always_inline bool cut_report(struct __sk_buff *skb, struct segment *s)
+{
+	__u32 length = s->header_length;
+	bool partial = checksum_is_partial(s);
+	if (bpf_skb_change_tail(skb, s->tcp + length, 0) < 0)
+		return false;
+	write_ip_length(skb, s, length);
+	s->tcp_length = length;
+	s->payload_length = s->payload_sum = 0;
+	__u64 sum = pseudo_sum(s, length);
+	*(__u16 *)(s->header + 16) = 0;
+	*(__u16 *)(s->header + 16) = partial ? fold(sum) : (__u16)~fold(sum + header_words(s->header));
+	bpf_skb_store_bytes(skb, s->tcp + 16, s->header + 16, 2, BPF_F_RECOMPUTE_CSUM);
+	count(reports_cut);
+	return true;
 }
 
 static __always_inline int judge_v2(struct __sk_buff *skb, struct segment *s, struct connection *c,
@@ -51,15 +68,15 @@ static __always_inline int judge_v2(struct __sk_buff *skb, struct segment *s, st
 	if (option > HEADER - LENGTH_ACK || crc != read32(s->header + option + 4))
 		return answer_unreadable(skb, s, c, path);
 	c->without_option = 0;
-	if (s->payload_length) {
+	if (s->hack2_length == LENGTH_DATA) {
 		count(data_checked);
-		if (s->hack2_length != LENGTH_DATA)
-			return TCX_NEXT;
 		if (option > HEADER - LENGTH_DATA || s->payload_crc != read32(s->header + option + 8))
 			return answer_corrupted(skb, s, c, path);
 		correct_checksum(skb, s);
 		return TCX_NEXT;
 	}
+	if (s->payload_length && !cut_report(skb, s))
+		return TCX_DROP;
 	correct_checksum(skb, s);
 	__u32 end = option + s->hack2_length - 2;
 	if (end > HEADER - 2)
@@ -70,10 +87,11 @@ static __always_inline int judge_v2(struct __sk_buff *skb, struct segment *s, st
 		return TCX_NEXT;
 	}
 	__u16 damaged = read16(s->header + end);
+	int verdict = TCX_NEXT;
 	if (s->hack2_length > LENGTH_ACK)
-		take_reports(skb, s, c, path, copies);
+		verdict = take_reports(skb, s, c, path, copies);
 	take_count(c, s, path, damaged);
-	return TCX_NEXT;
+	return verdict;
 }
 
 static __always_inline int judge_classic(struct __sk_buff *skb, struct segment *s, struct connection *c,
@@ -91,8 +109,7 @@ static __always_inline int judge_classic(struct __sk_buff *skb, struct segment *
 			count(reports_refused);
 			return TCX_NEXT;
 		}
-		take_reports(skb, s, c, path, copies);
-		return TCX_NEXT;
+		return take_reports(skb, s, c, path, copies);
 	}
 	if (s->sum)
 		count(data_checked);

@@ -69,6 +69,13 @@ static __always_inline bool saved_check_holds(struct bpf_sock_ops *ops, const __
 	return holds;
 }
 
+/* Also of an IPv6 socket: addresses of the form ::ffff:a.b.c.d. */
+static __always_inline bool is_ipv4(const struct bpf_sock_ops *ops)
+{
+	return ops->family == AF_INET ||
+	       (!ops->remote_ip6[0] && !ops->remote_ip6[1] && ops->remote_ip6[2] == bpf_htonl(0xffff));
+}
+
 /* Whether that of the SYN-ACK holds that has arrived. */
 static __always_inline bool arrived_check_holds(struct bpf_sock_ops *ops, const __u8 *option)
 {
@@ -77,7 +84,7 @@ static __always_inline bool arrived_check_holds(struct bpf_sock_ops *ops, const 
 	__u32 crc = ~0;
 	if (tcp + 12 > end)
 		return false;
-	if (ops->family == AF_INET || ops->remote_ip6[2] == bpf_htonl(0xffff)) {
+	if (is_ipv4(ops)) {
 		addresses[0] = ops->remote_ip4;
 		addresses[1] = ops->local_ip4;
 		crc = crc_bytes(crc, (const __u8 *)addresses, 8);
@@ -176,7 +183,7 @@ static __always_inline void reserve(struct bpf_sock_ops *ops)
 static __always_inline void path_of_socket(struct bpf_sock_ops *ops, struct path_key *key)
 {
 	__builtin_memset(key, 0, sizeof(*key));
-	if (ops->family == AF_INET || ops->remote_ip6[2] == bpf_htonl(0xffff)) {
+	if (is_ipv4(ops)) {
 		key->local[0] = ops->local_ip4;
 		key->remote[0] = ops->remote_ip4;
 		return;

@@ -1,4 +1,4 @@
-/* The sender: special ACKs and counts are taken in, and a reported tail is sent again from its copy. */
+/* The sender: special ACKs and counts are taken in, and a reported tail is retransmitted from its copy. */
 #pragma once
 
 #include "answer.h"
@@ -21,8 +21,8 @@ static __always_inline bool is_peers(const struct segment *s)
 }
 
 /* Whether this is the first report of the transmission. Only the first number of a list belongs to the TSecr: the others
- * repeat what earlier special ACKs have reported, and are news only where those were lost. */
-static __always_inline bool is_news(const struct connection *c, const struct segment *s, __u32 seq, bool first)
+ * repeat what earlier special ACKs have reported, and are first reports only where those were lost. */
+static __always_inline bool is_first_report(const struct connection *c, const struct segment *s, __u32 seq, bool first)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 head = c->head;
@@ -50,7 +50,7 @@ __noinline int accept(struct connection *c, struct segment *s, struct path *path
 		count(reports_outside);
 		return 0;
 	}
-	if (!is_news(c, s, seq, first)) {
+	if (!is_first_report(c, s, seq, first)) {
 		count(reports_repeated);
 		return 0;
 	}
@@ -78,8 +78,8 @@ static __always_inline void take_count(struct connection *c, const struct segmen
 	if (!path)
 		return;
 	__u16 more = damaged - (__u16)path->peer_count;
-	if (!path->heard) {
-		path->heard = 1;
+	if (!path->count_known) {
+		path->count_known = 1;
 		if (damaged > path->sent) {
 			/* Older than what is known of this path here. */
 			path->peer_count = damaged;
@@ -149,7 +149,7 @@ __noinline int refresh(struct segment *s, struct copy *copy, int encoding)
 	return 0;
 }
 
-/* Sends the copy of a segment in place of the special ACK, which is restored behind it. */
+/* Sends the copy of a segment in place of the special ACK, which is restored behind it. Below 0: it could not be. */
 __noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *copy, struct connection *c)
 {
 	if (!s || !copy || !c)
@@ -186,20 +186,18 @@ __noinline int replay(struct __sk_buff *skb, struct segment *s, struct copy *cop
 			count(replayed);
 		}
 	}
-	bpf_skb_change_tail(skb, whole, 0);
-	bpf_skb_store_bytes(skb, 0, s->packet, whole, 0);
-	return 0;
+	return bpf_skb_change_tail(skb, whole, 0) < 0 || bpf_skb_store_bytes(skb, 0, s->packet, whole, 0) < 0 ? -1 : 0;
 }
 
-/* An intact ACK without data that reports damaged segments. */
-static __always_inline void take_reports(struct __sk_buff *skb, struct segment *s, struct connection *c,
+/* An intact ACK without data that reports damaged segments. What becomes of it. */
+static __always_inline int take_reports(struct __sk_buff *skb, struct segment *s, struct connection *c,
 					 struct path *path, struct copies *copies)
 {
 	__u32 base = 0, numbers, first_seq = 0;
 	bool first_accepted = false;
 	if (c->encoding == V2) {
 		s->cursor = s->hack2 + 8;
-		numbers = s->hack2_length == LENGTH_BLOCKS ? 1 : (s->hack2_length - (__u32)LENGTH_ACK) / 4;
+		numbers = (s->hack2_length - (__u32)LENGTH_ACK) / 4;
 		base = s->ack;
 	} else {
 		s->cursor = s->report + 2;
@@ -210,9 +208,9 @@ static __always_inline void take_reports(struct __sk_buff *skb, struct segment *
 		if (i >= numbers || at > HEADER - 4)
 			break;
 		__u32 seq = base + read32(s->header + at);
-		bool news = accept(c, s, path, seq, i == 0);
+		bool is_first = accept(c, s, path, seq, i == 0);
 		if (i == 0) {
-			first_accepted = news;
+			first_accepted = is_first;
 			first_seq = seq;
 		}
 		s->cursor = at + 4;
@@ -220,12 +218,11 @@ static __always_inline void take_reports(struct __sk_buff *skb, struct segment *
 	/* What was followed by more transmissions than there are copies the kernel itself finds lost as soon: when one of
 	 * them is acknowledged. */
 	if (!first_accepted || !copies)
-		return;
+		return TCX_NEXT;
 	for (int i = 0; i < COPIES; i++) {
 		struct copy *copy = &copies->all[i];
-		if (copy->length && copy->seq == first_seq) {
-			replay(skb, s, copy, c);
-			break;
-		}
+		if (copy->length && copy->seq == first_seq)
+			return replay(skb, s, copy, c) < 0 ? TCX_DROP : TCX_NEXT;
 	}
+	return TCX_NEXT;
 }

@@ -12,7 +12,7 @@ enum { KIND_END = 0, KIND_NOP = 1, KIND_SACK = 5, KIND_TIMESTAMPS = 8 };
 enum { KIND_SUM = 14, KIND_REPORT = 15, KIND_REPORTS = 16, KIND_EXPERIMENT = 253 };
 /* The value of kind 14 in a SYN whose sender reads kind 16; the identifier of version 2. */
 enum { READS_SEVERAL = 0x5848, EXID = 0x4857, VERSION = 2 };
-enum { LENGTH_SUM = 4, LENGTH_SYN = 8, LENGTH_DATA = 12, LENGTH_ACK = 10, LENGTH_BLOCKS = 28 };
+enum { LENGTH_SUM = 4, LENGTH_SYN = 8, LENGTH_DATA = 12, LENGTH_ACK = 10 };
 
 /* What a connection expects and knows, read from the kernel's socket. */
 struct view {

@@ -53,8 +53,8 @@ struct {
 
 enum encoding { PLAIN, CLASSIC, V2 };
 
-/* Reports and what they are kept for: the ring is a power of two. */
-enum { REPORTS = 256, HELD = 8 };
+/* The ring of reports is a power of two. */
+enum { REPORTS = 256, PENDING = 8 };
 
 struct report {
 	__u32 seq;
@@ -68,9 +68,9 @@ struct connection {
 	__u8 without_option;	/* segments in a row that lacked the option of version 2 */
 	__u8 closed;
 	/* The receiver: segments that were reported and have not arrived, the newest first. */
-	__u32 held_count;
-	__u32 held[HELD];
-	__u64 held_at[HELD];
+	__u32 pending_count;
+	__u32 pending[PENDING];
+	__u64 pending_at[PENDING];
 	/* The sender: reports that no loss has used. The ingress program adds, congestion control takes. */
 	__u32 head, tail;
 	struct report reports[REPORTS];
@@ -84,7 +84,7 @@ struct connection {
 	/* Congestion control. */
 	__u32 lost_seen;	/* of the losses that TCP has found */
 	__u32 unexplained;	/* losses to which it has not reacted */
-	__u32 spared_losses;	/* damage that BBR has not been told of */
+	__u32 new_damage;	/* damage since the last ACK that BBR processed */
 	__u32 reduced_until;	/* SND.NXT at the last reduction */
 	__u32 prr_delivered, prr_from, prr_out;
 	/* What is undone if D-SACKs show that nothing was lost: what was, by how many losses, and what was counted then. */
@@ -92,7 +92,7 @@ struct connection {
 	__u32 copies_sent;
 	/* Damage, and what was delivered meanwhile: both are halved now and then. */
 	__u32 share_damage, share_delivered, share_from;
-	__u32 spared_cwnd, last_cwnd;
+	__u32 unreduced_cwnd, last_cwnd;
 	__u8 mode, ece, reduced_before;
 };
 
@@ -112,9 +112,9 @@ struct path {
 	__u32 connections;
 	__u32 damaged;		/* packets from there that arrived damaged */
 	__u32 sent;		/* segments with data that were sent there */
-	__u32 peer_count;	/* the largest count that was heard from there */
+	__u32 peer_count;	/* the largest count that was received from there */
 	__u32 reported;		/* reports that the next growth of that count contains */
-	__u32 heard;
+	__u32 count_known;
 	__u64 damage_seen;	/* when damage was last reported or counted by the peer */
 };
 

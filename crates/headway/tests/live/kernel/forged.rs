@@ -1,4 +1,4 @@
-//! Reports that are none.
+//! Forged reports.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -73,4 +73,41 @@ fn a_lying_receiver_is_bounded() {
     assert!(accepted > 100, "{}", left.status());
     assert!(accepted <= 7 * arrived + 64, "{}", left.status());
     assert!(left.count("reports_unbounded") > 0, "{}", left.status());
+}
+
+/// A report on blocks follows the header of a special ACK like data. No peer sends one that was not asked for, and the kernel's TCP
+/// must not deliver it.
+#[test]
+fn a_report_on_blocks_is_not_data() {
+    let Some(hosts) = Hosts::new() else { return };
+    for (from, to) in LEFT.into_iter().zip(RIGHT) {
+        let _box = hosts.start_box(&["--rate", "50mbit", "--delay", "2ms", "--damage", "random:2%"]);
+        let [left, _right] = hosts.attach(&["--encoding", "v2"]);
+        // The left end sends whenever it is asked to, and in the end what it has received.
+        let server = "import socket, sys\n\
+            s = socket.socket(socket.AF_INET6); s.setsockopt(1, 2, 1); s.bind(('::', 9000)); s.listen()\n\
+            c = s.accept()[0]; got = b''\n\
+            while (m := c.recv(1)):\n\
+            \x20   got += m; c.sendall(b'a' * 50000)\n\
+            c.sendall(got)";
+        let _server = hosts.left.start("python3", &["-c", server]);
+        hosts.left.namespace.wait_for_listener(9000);
+        let mut forger = hosts.right.namespace.command("python3", &["-c", FORGER, "reporting", "9000"]);
+        let mut forger = Process(forger.stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(forger.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let client = "import socket, sys\n\
+            s = socket.create_connection((sys.argv[1], 9000)); got = b''\n\
+            for _ in range(30):\n\
+            \x20   s.sendall(b'x'); n = 0\n\
+            \x20   while n < 50000:\n\
+            \x20       m = s.recv(50000 - n); assert m == b'a' * len(m) and m; n += len(m)\n\
+            s.shutdown(1)\n\
+            while (m := s.recv(1000)): got += m\n\
+            assert got == b'x' * 30, got";
+        hosts.right.run("python3", &["-c", client, from]);
+        assert!(left.count("reports_cut") > 30, "{from}, {to}: {}", left.status());
+        assert_eq!(left.count("without_option"), 0, "{from}, {to}: {}", left.status());
+    }
 }

@@ -3,6 +3,8 @@
     forger.py blind ADDRESS PORT PEER PEERS-PORT PACKETS    one who sees no packet of the connection
     forger.py lying ADDRESS PEER PEERS-PORT                 one who sees all: each ACK is followed by reports of what is
                                                             outstanding, until the connection ends
+    forger.py reporting PEERS-PORT                          each ACK of version 2, over IPv4 and IPv6, is followed by a special
+                                                            ACK with a report on blocks, until the connection ends
 """
 
 import random
@@ -97,4 +99,48 @@ def lying(source, destination, other_port):
             raw.sendto(segment, (destination, 0))
 
 
-{"blind": blind, "lying": lying}[sys.argv[1]](*sys.argv[2:])
+def crc(data):
+    """The CRC-32C."""
+    value = 0xFFFFFFFF
+    for byte in data:
+        value ^= byte
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+    return value ^ 0xFFFFFFFF
+
+
+def reporting(other_port):
+    wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    wire.bind(("eth0", 3))
+    print("ready", flush=True)
+    report = b"\xaa" * 92
+    while True:
+        frame, (_, protocol, direction, _, _) = wire.recvfrom(2048)
+        at = 34 if protocol == 0x0800 else 54
+        if protocol not in (0x0800, 0x86DD) or direction != socket.PACKET_OUTGOING or len(frame) < at + 42:
+            continue
+        ip, tcp = bytearray(frame[14:at]), frame[at:]
+        if struct.unpack("!H", tcp[2:4])[0] != int(other_port) or tcp[13] & 2:
+            continue
+        if tcp[13] & 5:
+            return
+        # An ACK with timestamps, then the option.
+        if tcp[32:36] != b"\xfd\x0a\x48\x57":
+            continue
+        option = b"\xfd\x0e\x48\x57" + bytes(4) + bytes(4) + tcp[40:42]
+        head = tcp[:12] + b"\xc0" + tcp[13:16] + bytes(2) + tcp[18:32] + option + b"\1\1"
+        length = len(head) + len(report)
+        if at == 34:
+            ip[2:4] = struct.pack("!H", 20 + length)
+            ip[10:12] = bytes(2)
+            ip[10:12] = struct.pack("!H", checksum(ip))
+            pseudo = bytes(ip[12:20]) + struct.pack("!HH", 6, length)
+        else:
+            ip[4:6] = struct.pack("!H", length)
+            pseudo = bytes(ip[8:40]) + struct.pack("!II", length, 6)
+        head = head[:36] + struct.pack("!I", crc(pseudo + head)) + head[40:]
+        head = head[:16] + struct.pack("!H", checksum(pseudo + head + report)) + head[18:]
+        wire.send(frame[:14] + ip + head + report)
+
+
+{"blind": blind, "lying": lying, "reporting": reporting}[sys.argv[1]](*sys.argv[2:])

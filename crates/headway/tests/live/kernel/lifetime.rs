@@ -1,6 +1,7 @@
 //! Attaching and detaching, orderly and by force.
 
 use std::process::Command;
+use std::time::Duration;
 
 use headway_test_fixture::process::wait_until;
 
@@ -106,6 +107,12 @@ fn nothing_is_kept_of_connections_that_ended() {
     for one in [&left, &right] {
         assert_eq!(one.count("agreed_v2"), 10_000);
         wait_until("no path is left", || one.status()["paths"] == 0);
+        assert!(one.status()["ended"].as_u64().unwrap() <= 10_000, "{}", one.status());
+    }
+    // TIME-WAIT is over a minute later.
+    std::thread::sleep(Duration::from_secs(55));
+    for one in [&left, &right] {
+        wait_until("nothing is kept of a connection", || one.status()["ended"] == 0);
     }
     // With the programs everything goes that belongs to them.
     let ids = [&left, &right].map(|one| one.status()["id"].clone());
@@ -117,12 +124,13 @@ fn nothing_is_kept_of_connections_that_ended() {
 #[test]
 fn wrong_targets_are_named() {
     let Some(hosts) = Hosts::new() else { return };
-    let refuse = |mut command: Command, part: &str| {
+    let refuse_with = |code: i32, mut command: Command, part: &str| {
         let output = command.output().unwrap();
         let complaint = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{complaint}");
-        assert!(complaint.contains(part), "{complaint}");
+        assert_eq!(output.status.code(), Some(code), "{complaint}");
+        assert!(complaint.contains(part) && complaint.lines().count() == 1, "{complaint}");
     };
+    let refuse = |command, part: &str| refuse_with(2, command, part);
     let cgroup = hosts.left.cgroup.to_str().unwrap().to_owned();
     let attach = |words: &[&str]| hosts.left.headway(&[&["kernel", "attach"], words].concat());
     refuse(attach(&["--cgroup", "/", "--interface", "eth0"]), "expected the folder of a cgroup");
@@ -133,5 +141,16 @@ fn wrong_targets_are_named() {
         attach(&["--cgroup", &cgroup, "--interface", "eth0", "--congestion", "none,bbr"]),
         "--congestion none",
     );
+    refuse(
+        attach(&["--cgroup", &cgroup, "--interface", "eth0", "--interface", "eth0"]),
+        "--interface eth0: expected each interface once",
+    );
     assert!(all().iter().all(|one| one["cgroup"] != cgroup.as_str()), "{LEFT:?}: nothing is attached");
+    // Files of others stay.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("sockops"), "").unwrap();
+    let detach = |words: &[&str]| hosts.left.headway(&[&["kernel", "detach"], words].concat());
+    refuse_with(1, detach(&["--pin", folder.path().to_str().unwrap()]), "expected a folder that `headway kernel");
+    assert!(folder.path().join("sockops").exists());
+    refuse_with(1, detach(&["--cgroup", &cgroup]), "nothing is attached");
 }
