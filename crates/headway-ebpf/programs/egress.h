@@ -217,7 +217,7 @@ static __always_inline void write_ended(struct __sk_buff *skb, struct segment *s
 	key.local_port = *(__u16 *)s->header;
 	key.remote_port = *(__u16 *)(s->header + 2);
 	struct ended *ended = bpf_map_lookup_elem(&ended_connections, &key);
-	if (ended)
+	if (ended && bpf_ktime_get_ns() < ended->until)
 		write_ack_option(skb, s, ended->damaged);
 }
 

@@ -274,13 +274,41 @@ static __always_inline void establish(struct bpf_sock_ops *ops, enum encoding en
 	choose_congestion_control(ops);
 }
 
-/* The kernel's TIME-WAIT, and a little more. */
+/* The kernel's TIME-WAIT, and a little more; how often entries that are over are removed. */
 #define TIME_WAIT (61ull * 1000000000)
+#define SWEEP_INTERVAL (5ull * 1000000000)
 
-static int forget(void *map, struct ended_key *key, struct ended *ended)
+struct sweep_result {
+	__u64 now;
+	__u32 removed, left;
+};
+
+static long remove_if_over(void *map, struct ended_key *key, struct ended *ended, struct sweep_result *result)
 {
-	bpf_map_delete_elem(map, key);
-	__sync_fetch_and_add(&ended_count, -1);
+	if (result->now < ended->until) {
+		result->left++;
+	} else if (!bpf_map_delete_elem(map, key)) {
+		result->removed++;
+	}
+	return 0;
+}
+
+static void start_sweep(struct sweep *sweep, __u64 delay)
+{
+	if (!__sync_val_compare_and_swap(&sweep->is_started, 0, 1) && bpf_timer_start(&sweep->timer, delay, 0))
+		sweep->is_started = 0;
+}
+
+static int sweep_ended(void *map, __u32 *key, struct sweep *sweep)
+{
+	struct sweep_result result = { .now = bpf_ktime_get_ns() };
+	__u32 count = ended_count;
+	bpf_for_each_map_elem(&ended_connections, remove_if_over, &result, 0);
+	/* Entries that gave way to others are not counted down: when none is left, the rest of the count is theirs. */
+	__sync_fetch_and_add(&ended_count, -(result.left ? result.removed : count));
+	sweep->is_started = 0;
+	if (ended_count)
+		start_sweep(sweep, SWEEP_INTERVAL);
 	return 0;
 }
 
@@ -293,14 +321,18 @@ static __always_inline void remember_ended(struct bpf_sock_ops *ops, const struc
 	key.local_port = bpf_htons(ops->local_port);
 	key.remote_port = bpf_htons(bpf_ntohl(ops->remote_port));
 	new.damaged = damaged;
+	new.until = bpf_ktime_get_ns() + TIME_WAIT;
 	if (bpf_map_update_elem(&ended_connections, &key, &new, BPF_ANY))
 		return;
-	struct ended *ended = bpf_map_lookup_elem(&ended_connections, &key);
-	if (!ended || bpf_timer_init(&ended->forget, &ended_connections, CLOCK_MONOTONIC))
-		return;
 	__sync_fetch_and_add(&ended_count, 1);
-	bpf_timer_set_callback(&ended->forget, forget);
-	bpf_timer_start(&ended->forget, TIME_WAIT, 0);
+	__u32 only = 0;
+	struct sweep *sweep = bpf_map_lookup_elem(&sweeps, &only);
+	if (!sweep)
+		return;
+	/* Fails where it is there already. */
+	if (!bpf_timer_init(&sweep->timer, &sweeps, CLOCK_MONOTONIC))
+		bpf_timer_set_callback(&sweep->timer, sweep_ended);
+	start_sweep(sweep, TIME_WAIT);
 }
 
 static __always_inline void close(struct bpf_sock_ops *ops)

@@ -134,7 +134,7 @@ struct ended_key {
 };
 
 struct ended {
-	struct bpf_timer forget;
+	__u64 until;
 	__u16 damaged;
 };
 
@@ -146,6 +146,20 @@ struct {
 	__type(key, struct ended_key);
 	__type(value, struct ended);
 } ended_connections SEC(".maps");
+
+/* Removes those that are over. One timer for all: under load the kernel has no memory for one each. Pinned programs have none (the
+ * kernel stops the timers of maps that no process holds): there an entry stays until another needs its place. */
+struct sweep {
+	struct bpf_timer timer;
+	__u32 is_started;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sweep);
+} sweeps SEC(".maps");
 
 /* How many of them there are, about: without any, packets without a socket need no look-up. */
 __u32 ended_count = 0;
