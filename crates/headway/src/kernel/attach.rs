@@ -20,7 +20,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 pub(super) fn run(arguments: &AttachArguments) -> Result<(), KernelError> {
     let settings = settings(arguments)?;
     let target = Target { cgroup: arguments.cgroup.clone(), interfaces: arguments.interfaces.clone() };
-    for Requirement { name, purpose, optional, .. } in requirements::all().into_iter().filter(|one| !one.met) {
+    for Requirement { name, purpose, optional, .. } in requirements::all().into_iter().filter(|one| !one.met)
+    {
         if !optional {
             return Err(KernelError::Missing { name, purpose });
         }

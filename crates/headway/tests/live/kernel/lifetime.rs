@@ -150,7 +150,11 @@ fn wrong_targets_are_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sockops"), "").unwrap();
     let detach = |words: &[&str]| hosts.left.headway(&[&["kernel", "detach"], words].concat());
-    refuse_with(1, detach(&["--pin", folder.path().to_str().unwrap()]), "expected a folder that `headway kernel");
+    refuse_with(
+        1,
+        detach(&["--pin", folder.path().to_str().unwrap()]),
+        "expected a folder that `headway kernel",
+    );
     assert!(folder.path().join("sockops").exists());
     refuse_with(1, detach(&["--cgroup", &cgroup]), "nothing is attached");
 }

@@ -40,11 +40,9 @@ fn transfer(encoding: &str, congestion: &str) -> Option<()> {
     }
     match encoding {
         "v2" => {
-            assert_eq!(
-                right.count("counted"),
-                right.count("unreadable"),
-                "headers resemble the connection's"
-            );
+            // Headers resemble the connection's. Packets without data are not counted.
+            let [unreadable, counted] = ["unreadable", "counted"].map(|name| right.count(name));
+            assert!(counted <= unreadable && unreadable <= counted + 3, "{}", right.status());
             assert!(left.count("losses_counted") > 20, "{}", left.status());
         }
         _ => assert_eq!(right.count("counted"), 0),
