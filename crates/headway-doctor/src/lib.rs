@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 use headway_command::{BadOption, Failure, notice, output};
+use headway_ebpf::requirements;
 use headway_net::{Interface, probe};
 use headway_transport::{Listen, NetworkArguments, Transport, TransportError, resolve};
 
@@ -139,6 +140,7 @@ fn machine(findings: &mut Findings) {
             describe(&udp, "damaged payloads pass in UDP without checksum (--udp)"),
         );
     }
+    describe_kernel(findings);
     for interface in interfaces.iter().filter(|interface| !interface.loopback) {
         describe_interface(findings, interface);
     }
@@ -155,6 +157,15 @@ fn machine(findings: &mut Findings) {
     };
     findings.advise(advice);
     findings.begin_path();
+}
+
+/// What HACK for programs over the kernel's TCP needs.
+fn describe_kernel(findings: &mut Findings) {
+    for requirement in requirements::all() {
+        let (mark, there) = if requirement.met { (Mark::Good, "there") } else { (Mark::Bad, "missing") };
+        let text = format!("{there}; with it {} (`headway kernel`)", requirement.purpose);
+        findings.add(&format!("kernel {}", requirement.name), mark, text);
+    }
 }
 
 /// The features of an interface that affect damaged packets.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Subcommand};
 use headway_command::{exit, exit_as, parent_death, words};
 
-use crate::{Arguments, lab, manuals, nc};
+use crate::{Arguments, kernel, lab, manuals, nc};
 
 /// One of them.
 #[derive(Subcommand)]
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Box(Box<headway_box::BoxArguments>),
     /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
     Trunk(headway_trunk_commands::Arguments),
+    /// Have programs over the kernel's TCP use HACK, by eBPF
+    Kernel(kernel::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<headway_doctor::Arguments>),
     /// Print completions for a shell
@@ -54,6 +56,7 @@ impl Command {
             Self::Box(arguments) => exit(headway_box::run_box(&arguments)),
             Self::Trunk(arguments) => exit(headway_trunk_commands::run(&arguments)),
             Self::Doctor(arguments) => exit(headway_doctor::run(&arguments)),
+            Self::Kernel(arguments) => exit(kernel::run(&arguments)),
             Self::Completions(arguments) => {
                 exit(manuals::print_completions(&arguments, Arguments::command()))
             }

@@ -117,6 +117,18 @@ fn wrong_inputs_end_with_a_line_that_says_what_was_expected() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[cfg(not(feature = "kernel"))]
+#[test]
+fn kernel_commands_say_how_they_are_built() {
+    let folder = folder();
+    for line in ["kernel status", "kernel detach", "kernel attach --cgroup / --interface lo"] {
+        let end = end(command(folder.path(), line), line);
+        assert_eq!(end.code, Some(1), "{line}: {}", end.says);
+        assert!(end.says.contains("cargo build --release --features kernel"), "{line}: {}", end.says);
+        assert_eq!(end.says.lines().count(), 1, "{line}: {}", end.says);
+    }
+}
+
 /// Odd, and right.
 const ODD: &[(&str, &str)] = &[
     ("--help", "Usage: headway <COMMAND>"),

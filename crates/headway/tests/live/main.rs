@@ -6,6 +6,8 @@ mod ends;
 mod error_delay_box;
 mod ethernet;
 mod http;
+#[cfg(feature = "kernel")]
+mod kernel;
 mod lab;
 mod mininet;
 mod namespace;

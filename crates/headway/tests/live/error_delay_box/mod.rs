@@ -4,6 +4,6 @@ mod captures;
 mod ends;
 mod interfaces;
 mod parameters;
-mod testbed;
+pub(crate) mod testbed;
 mod transfers;
 mod watch;

@@ -53,13 +53,13 @@ impl Testbed {
 }
 
 /// A running `headway box --json`, killed on drop.
-pub(super) struct RunningBox {
+pub(crate) struct RunningBox {
     child: Child,
     lines: Receiver<Value>,
 }
 
 impl RunningBox {
-    pub(super) fn start(namespace: &Namespace, words: &[&str]) -> Self {
+    pub(crate) fn start(namespace: &Namespace, words: &[&str]) -> Self {
         let mut child = namespace
             .command(HEADWAY, &[&["box", "--json"], words].concat())
             .stdin(Stdio::null())
@@ -99,7 +99,7 @@ impl RunningBox {
     }
 
     /// Stops it; returns the summary.
-    pub(super) fn stop(self) -> Value {
+    pub(crate) fn stop(self) -> Value {
         self.signal("-TERM");
         let (code, end, complaints) = self.end();
         assert_eq!(code, Some(0), "{complaints}");

@@ -1,0 +1,51 @@
+//! Why a command for the kernel's TCP failed.
+
+use headway_command::Failure;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KernelError {
+    /// Built without the feature.
+    #[cfg(not(feature = "kernel"))]
+    #[error(
+        "kernel {0}: this headway was built without it; expected `cargo build --release --features kernel` (with clang, \
+         make, pkg-config and the headers of libelf and zlib)"
+    )]
+    NotBuilt(&'static str),
+    #[cfg(feature = "kernel")]
+    #[error(transparent)]
+    BadOption(#[from] headway_command::BadOption),
+    #[cfg(feature = "kernel")]
+    #[error(transparent)]
+    Ebpf(#[from] headway_ebpf::EbpfError),
+    #[cfg(feature = "kernel")]
+    #[error(transparent)]
+    Output(#[from] headway_command::output::OutputError),
+    #[cfg(feature = "kernel")]
+    #[error("{what}: {error}")]
+    System { what: String, error: std::io::Error },
+    #[cfg(feature = "kernel")]
+    #[error("{name} is missing; with it {purpose}")]
+    Missing { name: &'static str, purpose: &'static str },
+    #[cfg(feature = "kernel")]
+    #[error("the programs were detached by others")]
+    Detached,
+}
+
+impl Failure for KernelError {
+    fn is_usage(&self) -> bool {
+        match self {
+            #[cfg(not(feature = "kernel"))]
+            Self::NotBuilt(_) => false,
+            #[cfg(feature = "kernel")]
+            Self::BadOption(_) => true,
+            #[cfg(feature = "kernel")]
+            Self::Ebpf(error) => matches!(
+                error,
+                headway_ebpf::EbpfError::Interface { .. } | headway_ebpf::EbpfError::Cgroup { .. }
+            ),
+            #[cfg(feature = "kernel")]
+            _ => false,
+        }
+    }
+}
