@@ -10,6 +10,7 @@ mod http;
 mod kernel;
 mod lab;
 mod mininet;
+mod modem;
 mod namespace;
 mod offload;
 mod perf;

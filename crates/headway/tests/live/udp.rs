@@ -8,7 +8,7 @@ use headway_test_fixture::process::free_addresses;
 
 use crate::namespace::HEADWAY;
 
-fn start(words: &[&str]) -> Child {
+pub(crate) fn start(words: &[&str]) -> Child {
     Command::new(HEADWAY)
         .args(words)
         .stdin(Stdio::piped())
@@ -18,13 +18,13 @@ fn start(words: &[&str]) -> Child {
         .unwrap()
 }
 
-fn succeed(output: Output) -> Vec<u8> {
+pub(crate) fn succeed(output: Output) -> Vec<u8> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
 /// Writes to a program and reads its output at the same time.
-fn talk(mut child: Child, input: Vec<u8>) -> Output {
+pub(crate) fn talk(mut child: Child, input: Vec<u8>) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let writing = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().unwrap();
