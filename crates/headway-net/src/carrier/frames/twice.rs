@@ -79,3 +79,34 @@ fn is_hard_to_mistake(place: &[u8], found: &Found, ip: &IpHeader) -> bool {
 fn packet<'a>(place: &'a [u8], found: &Found, ip: &IpHeader) -> &'a [u8] {
     &place[HEADROOM - found.restored - ip.emitted_len()..HEADROOM + found.len]
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use headway_test_fixture::rng::Rng;
+
+    use super::*;
+
+    /// What is no frame of ours, and what damage made of one, is no segment longer than the frame, and ends nothing.
+    #[test]
+    fn any_bytes_are_read() {
+        let mut rng = Rng::new(39);
+        let ip =
+            IpHeader::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)));
+        for len in (0..300).chain([1499, 1500, 1501, 4000]) {
+            for _ in 0..20 {
+                let mut frame: Vec<u8> = (0..len).map(|_| rng.next() as u8).collect();
+                // A header that ends as it began, and data offsets and layouts that exist.
+                if rng.one_in(2) && len > 60 {
+                    frame[OFFSET_AT] = [0x10, 0x20, 0x40, 0x50, 0x80, 0xd0, 0xf0][rng.below(7_usize)];
+                    let copy = rng.between(20, 60_usize).min(len / 2);
+                    frame.copy_within(..copy, len - copy);
+                }
+                let mut place = vec![0; HEADROOM + len];
+                let found = read(&frame, 1500, &mut place, &ip);
+                assert!(found.len <= len && found.restored < HEADROOM, "{len} bytes");
+            }
+        }
+    }
+}
