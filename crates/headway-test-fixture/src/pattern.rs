@@ -30,8 +30,8 @@ impl Pattern {
         // A block at a time: four times as fast.
         const BLOCK: usize = 512;
         let mut expected = [0; BLOCK];
-        let blocks = (at..).step_by(BLOCK).zip(bytes.chunks(BLOCK));
-        blocks.into_iter().find_map(|(at, block)| {
+        let mut blocks = (at..).step_by(BLOCK).zip(bytes.chunks(BLOCK));
+        blocks.find_map(|(at, block)| {
             let expected = &mut expected[..block.len()];
             self.fill(at, expected);
             if block == expected {
