@@ -7,7 +7,7 @@ use arrow_array::builder::{BooleanBuilder, Float64Builder, StringBuilder, UInt64
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -51,15 +51,15 @@ enum Builder {
 
 impl Table {
     /// A table with columns of these names and kinds.
-    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, Kind)>) -> Self {
+    pub(crate) fn new<'a>(columns: impl IntoIterator<Item = (&'a str, ValueKind)>) -> Self {
         let (fields, columns) = columns
             .into_iter()
             .map(|(name, kind)| {
                 let (data, builder) = match kind {
-                    Kind::Text => (DataType::Utf8, Builder::Text(StringBuilder::new())),
-                    Kind::Integer => (DataType::UInt64, Builder::Integer(UInt64Builder::new())),
-                    Kind::Number => (DataType::Float64, Builder::Number(Float64Builder::new())),
-                    Kind::Flag => (DataType::Boolean, Builder::Flag(BooleanBuilder::new())),
+                    ValueKind::Text => (DataType::Utf8, Builder::Text(StringBuilder::new())),
+                    ValueKind::Integer => (DataType::UInt64, Builder::Integer(UInt64Builder::new())),
+                    ValueKind::Number => (DataType::Float64, Builder::Number(Float64Builder::new())),
+                    ValueKind::Flag => (DataType::Boolean, Builder::Flag(BooleanBuilder::new())),
                 };
                 (Field::new(name, data, true), builder)
             })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use headway_scenario::{Defaults, Scope, Settings, Traces, Unset, key, keys as table, read, unknown_key};
-use headway_sim::Kind;
+use headway_sim::ValueKind;
 use headway_sim::race::Feature;
 use headway_tcp::Variant;
 use pyo3::prelude::*;
@@ -50,10 +50,10 @@ pub(crate) fn features() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 pub(crate) fn columns() -> Vec<(&'static str, &'static str, &'static str)> {
     let kind = |kind| match kind {
-        Kind::Text => "text",
-        Kind::Integer => "whole number",
-        Kind::Number => "number",
-        Kind::Flag => "true or false",
+        ValueKind::Text => "text",
+        ValueKind::Integer => "whole number",
+        ValueKind::Number => "number",
+        ValueKind::Flag => "true or false",
     };
     headway_lab::columns().map(|column| (column.name, kind(column.kind), column.meaning)).collect()
 }

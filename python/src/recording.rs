@@ -8,7 +8,7 @@ use std::rc::Rc;
 use headway_lab::{Row, record};
 use headway_report::{ENDS, RunCapture};
 use headway_sim::race::{self, RunError, RunSettings};
-use headway_sim::{Kind, NodeId, Passing, Tap, Value};
+use headway_sim::{NodeId, Passing, Tap, Value, ValueKind};
 use headway_tcp::{ConnectionId, Event, Observer};
 use headway_trace::{EventLog, TimeSequence, TraceError};
 use headway_units::Instant;
@@ -141,35 +141,35 @@ impl Observer for Observed {
 }
 
 /// The fields of events: those of the event log (`headway_trace::EventLog`), after the end that they are of.
-const EVENTS: [(&str, Kind); 28] = [
-    ("end", Kind::Text),
-    ("time", Kind::Number),
-    ("connection", Kind::Integer),
-    ("event", Kind::Text),
-    ("seq", Kind::Integer),
-    ("len", Kind::Integer),
-    ("ack", Kind::Integer),
-    ("flags", Kind::Text),
-    ("una", Kind::Integer),
-    ("outcome", Kind::Text),
-    ("count", Kind::Integer),
-    ("accepted", Kind::Integer),
-    ("reason", Kind::Text),
-    ("timer", Kind::Text),
-    ("from", Kind::Text),
-    ("to", Kind::Text),
-    ("phase", Kind::Text),
-    ("cwnd", Kind::Integer),
-    ("ssthresh", Kind::Integer),
-    ("pipe", Kind::Integer),
-    ("latest", Kind::Number),
-    ("smoothed", Kind::Number),
-    ("variation", Kind::Number),
-    ("min", Kind::Number),
-    ("pacing", Kind::Integer),
-    ("mtu", Kind::Integer),
-    ("kind", Kind::Text),
-    ("text", Kind::Text),
+const EVENTS: [(&str, ValueKind); 28] = [
+    ("end", ValueKind::Text),
+    ("time", ValueKind::Number),
+    ("connection", ValueKind::Integer),
+    ("event", ValueKind::Text),
+    ("seq", ValueKind::Integer),
+    ("len", ValueKind::Integer),
+    ("ack", ValueKind::Integer),
+    ("flags", ValueKind::Text),
+    ("una", ValueKind::Integer),
+    ("outcome", ValueKind::Text),
+    ("count", ValueKind::Integer),
+    ("accepted", ValueKind::Integer),
+    ("reason", ValueKind::Text),
+    ("timer", ValueKind::Text),
+    ("from", ValueKind::Text),
+    ("to", ValueKind::Text),
+    ("phase", ValueKind::Text),
+    ("cwnd", ValueKind::Integer),
+    ("ssthresh", ValueKind::Integer),
+    ("pipe", ValueKind::Integer),
+    ("latest", ValueKind::Number),
+    ("smoothed", ValueKind::Number),
+    ("variation", ValueKind::Number),
+    ("min", ValueKind::Number),
+    ("pacing", ValueKind::Integer),
+    ("mtu", ValueKind::Integer),
+    ("kind", ValueKind::Text),
+    ("text", ValueKind::Text),
 ];
 
 /// The events of both ends, in the order of time; of events at one time those of the sender first.
@@ -223,16 +223,16 @@ fn value(json: &Json) -> Value {
 /// The points of the sender's time-sequence graph, kind by kind.
 fn time_sequence(sequence: &TimeSequence) -> PyResult<Arrow> {
     let mut table = Table::new([
-        ("kind", Kind::Text),
-        ("time", Kind::Number),
-        ("seq", Kind::Integer),
-        ("len", Kind::Integer),
-        ("reason", Kind::Text),
-        ("count", Kind::Integer),
-        ("accepted", Kind::Integer),
-        ("cwnd", Kind::Integer),
-        ("ssthresh", Kind::Integer),
-        ("pipe", Kind::Integer),
+        ("kind", ValueKind::Text),
+        ("time", ValueKind::Number),
+        ("seq", ValueKind::Integer),
+        ("len", ValueKind::Integer),
+        ("reason", ValueKind::Text),
+        ("count", ValueKind::Integer),
+        ("accepted", ValueKind::Integer),
+        ("cwnd", ValueKind::Integer),
+        ("ssthresh", ValueKind::Integer),
+        ("pipe", ValueKind::Integer),
     ]);
     let start = |kind: &str, at: Instant| [Value::Text(kind.into()), Value::Number(seconds(at))];
     let whole = |number: u32| Value::Integer(number.into());
@@ -299,17 +299,17 @@ struct Packets {
 impl Packets {
     fn new() -> Self {
         let table = Table::new([
-            ("time", Kind::Number),
-            ("end", Kind::Text),
-            ("outbound", Kind::Flag),
-            ("bytes", Kind::Integer),
-            ("seq", Kind::Integer),
-            ("ack", Kind::Integer),
-            ("flags", Kind::Text),
-            ("window", Kind::Integer),
-            ("payload_bytes", Kind::Integer),
-            ("flipped_bits", Kind::Integer),
-            ("header_hit", Kind::Flag),
+            ("time", ValueKind::Number),
+            ("end", ValueKind::Text),
+            ("outbound", ValueKind::Flag),
+            ("bytes", ValueKind::Integer),
+            ("seq", ValueKind::Integer),
+            ("ack", ValueKind::Integer),
+            ("flags", ValueKind::Text),
+            ("window", ValueKind::Integer),
+            ("payload_bytes", ValueKind::Integer),
+            ("flipped_bits", ValueKind::Integer),
+            ("header_hit", ValueKind::Flag),
         ]);
         Self { table, hosts: Vec::new() }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use headway_lab::{LabError, Place, RemoteMaker, Sweep, describe};
+use headway_lab::{LabError, PlaceInSweep, RemoteMaker, Sweep, describe};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -15,18 +15,18 @@ use crate::experiment::NativeExperiment;
 /// A place is two numbers of 32 bits, cell and run, little-endian: a list of them is cut without being parsed.
 const PLACE: usize = 8;
 
-fn places_of(bytes: &[u8]) -> PyResult<Vec<Place>> {
+fn places_of(bytes: &[u8]) -> PyResult<Vec<PlaceInSweep>> {
     if !bytes.len().is_multiple_of(PLACE) {
         return Err(input(format!("places: expected {PLACE} bytes each, found {} bytes", bytes.len())));
     }
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
-    let place = |bytes: &[u8]| Place { cell: number(&bytes[..4]) as usize, run: number(&bytes[4..]) };
+    let place = |bytes: &[u8]| PlaceInSweep { cell: number(&bytes[..4]) as usize, run: number(&bytes[4..]) };
     Ok(bytes.chunks_exact(PLACE).map(place).collect())
 }
 
-fn bytes_of(places: &[Place]) -> Vec<u8> {
+fn bytes_of(places: &[PlaceInSweep]) -> Vec<u8> {
     // There are at most 20,000 cells.
-    let bytes = |place: &Place| [(place.cell as u32).to_le_bytes(), place.run.to_le_bytes()].concat();
+    let bytes = |place: &PlaceInSweep| [(place.cell as u32).to_le_bytes(), place.run.to_le_bytes()].concat();
     places.iter().flat_map(bytes).collect()
 }
 
@@ -133,7 +133,11 @@ type Answer<'py> = (Bound<'py, PyBytes>, usize, f64, Option<String>);
 
 impl NativeRunMaker {
     #[expect(clippy::disallowed_methods, reason = "how many runs are made, but no row, depends on the clock")]
-    fn make_for(&self, places: &[Place], limit: Duration) -> (String, usize, Duration, Option<LabError>) {
+    fn make_for(
+        &self,
+        places: &[PlaceInSweep],
+        limit: Duration,
+    ) -> (String, usize, Duration, Option<LabError>) {
         let begin = Instant::now();
         let mut lines = String::new();
         for (made, &place) in places.iter().enumerate() {

@@ -15,7 +15,7 @@ use nix::net::if_::if_nametoindex;
 
 use crate::error::EbpfError;
 use crate::load::{LISTENERS, Loaded, load};
-use crate::settings::{Control, Place, Settings};
+use crate::settings::{Control, Scope, Settings};
 use crate::status::{instances, namespace};
 use crate::sys;
 
@@ -52,7 +52,7 @@ impl Attachment {
         let (cgroup, id) = open_cgroup(&target.cgroup)?;
         let indices = target.interfaces.iter().map(|name| index(name)).collect::<Result<Vec<_>, _>>()?;
         check_free(target, id, &indices)?;
-        let place = Place { namespace: namespace(), cgroup: id };
+        let place = Scope { namespace: namespace(), cgroup: id };
         let (Loaded { object, names, missing, listeners }, controls) = load_controls(settings, place)?;
 
         let table = object.maps().find(|map| map.name() == "interfaces");
@@ -158,7 +158,7 @@ impl Attachment {
 }
 
 /// Loads the programs, and attaches the congestion controls: before connections ask for them.
-fn load_controls(settings: &Settings, place: Place) -> Result<(Loaded, Vec<(Control, Link)>), EbpfError> {
+fn load_controls(settings: &Settings, place: Scope) -> Result<(Loaded, Vec<(Control, Link)>), EbpfError> {
     loop {
         let mut loaded = load(settings, place)?;
         let mut controls = Vec::new();

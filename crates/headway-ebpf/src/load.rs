@@ -6,7 +6,7 @@ use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel, ProgramType, set_
 
 use crate::crc;
 use crate::error::EbpfError;
-use crate::settings::{Control, Place, Settings, terminated};
+use crate::settings::{Control, Scope, Settings, terminated};
 
 /// The programs in the kernel, attached to nothing yet.
 pub(crate) struct Loaded {
@@ -25,7 +25,7 @@ pub(crate) const LISTENERS: &str = "headway_listeners";
 /// What is to be loaded.
 struct Wanted<'a> {
     settings: &'a Settings,
-    place: Place,
+    place: Scope,
     names: &'a [(Control, String)],
     listeners: bool,
 }
@@ -39,7 +39,7 @@ static OBJECT: Option<&[u8]> = None;
 static LOG: Mutex<String> = Mutex::new(String::new());
 
 /// Loads the programs under names that no congestion control has.
-pub(crate) fn load(settings: &Settings, place: Place) -> Result<Loaded, EbpfError> {
+pub(crate) fn load(settings: &Settings, place: Scope) -> Result<Loaded, EbpfError> {
     let mut listeners = None;
     let mut missing: Vec<(Control, String)> = Vec::new();
     loop {

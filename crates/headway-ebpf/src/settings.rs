@@ -51,7 +51,7 @@ impl Default for Settings {
 
 /// Where the programs work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Scope {
     /// The number of the interfaces' network namespace.
     pub(crate) namespace: u64,
     /// The number of the cgroup.
@@ -77,7 +77,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<(u64, Vec<String>)> {
 
 impl Settings {
     /// As `struct settings` of `programs/state.h`.
-    pub(crate) fn bytes(&self, names: &[(Control, String)], place: Place) -> Vec<u8> {
+    pub(crate) fn bytes(&self, names: &[(Control, String)], place: Scope) -> Vec<u8> {
         let mut bytes = place.namespace.to_ne_bytes().to_vec();
         bytes.extend(place.cgroup.to_ne_bytes());
         bytes.extend([self.classic, self.version_2, self.copies].map(u8::from));
@@ -106,7 +106,7 @@ mod tests {
         let longest = Control::Cubic.our_name(99);
         assert!(longest.len() < NAME_LENGTH, "{longest}");
         let bytes = Settings::default()
-            .bytes(&[(Control::Bbr, Control::Bbr.our_name(0))], Place { namespace: 77, cgroup: 5 });
+            .bytes(&[(Control::Bbr, Control::Bbr.our_name(0))], Scope { namespace: 77, cgroup: 5 });
         assert_eq!(bytes.len(), NAMES_AT + 2 * NAME_LENGTH);
         assert_eq!(bytes[16..NAMES_AT], [1, 0, 1]);
         assert_eq!(read(&bytes), Some((77, vec!["headway_bbr".to_owned()])));

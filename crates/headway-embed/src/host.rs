@@ -31,7 +31,7 @@ pub struct EmbeddedHost {
 
 /// What a packet that arrived was, by its checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PacketIntegrity {
     /// A TCP segment as it was sent, or with damage that no checksum detects.
     Intact,
     /// A TCP segment whose header is valid and whose payload is corrupted.
@@ -360,7 +360,7 @@ impl EmbeddedHost {
     /// # Errors
     ///
     /// Time runs backwards. No packet is an error, whatever its bytes.
-    pub fn receive(&mut self, now: u64, packet: &[u8]) -> Result<Verdict, Error> {
+    pub fn receive(&mut self, now: u64, packet: &[u8]) -> Result<PacketIntegrity, Error> {
         let now = self.clock.advance(now)?;
         let received = Received::parse(packet, ChecksumTrust::None);
         match &mut self.only_peer {
@@ -368,12 +368,12 @@ impl EmbeddedHost {
             None => self.host.receive(now, &received),
         }
         Ok(match received {
-            Received::Intact(_) => Verdict::Intact,
-            Received::Corrupted(_) => Verdict::Corrupted,
-            Received::Unreadable(_) => Verdict::Unreadable,
-            Received::Icmp { .. } => Verdict::Icmp,
-            Received::OtherProtocol(_) => Verdict::OtherProtocol,
-            Received::Malformed(_) => Verdict::Malformed,
+            Received::Intact(_) => PacketIntegrity::Intact,
+            Received::Corrupted(_) => PacketIntegrity::Corrupted,
+            Received::Unreadable(_) => PacketIntegrity::Unreadable,
+            Received::Icmp { .. } => PacketIntegrity::Icmp,
+            Received::OtherProtocol(_) => PacketIntegrity::OtherProtocol,
+            Received::Malformed(_) => PacketIntegrity::Malformed,
         })
     }
 

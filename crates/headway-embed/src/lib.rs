@@ -42,7 +42,7 @@ pub use error::Error;
 pub use headway_link::LinkCounters;
 pub use headway_sim::derive_seed;
 pub use headway_tcp::{ConnectionError, Error as TcpError, Notification, State, Statistics};
-pub use host::{EmbeddedHost, PathCounts, Verdict};
+pub use host::{EmbeddedHost, PacketIntegrity, PathCounts};
 pub use keys::Keys;
 pub use link::{Arrival, EmbeddedLink};
 

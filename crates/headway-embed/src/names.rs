@@ -2,7 +2,7 @@
 
 use headway_tcp::{ConnectionError, Notification, State};
 
-use crate::Verdict;
+use crate::PacketIntegrity;
 
 /// RFC 9293, 3.3.2.
 pub const STATES: [&str; 10] = [
@@ -74,14 +74,14 @@ pub fn of_notification(notification: Option<Notification>) -> usize {
 }
 
 /// The place in [`VERDICTS`].
-pub fn of_verdict(verdict: Verdict) -> usize {
+pub fn of_verdict(verdict: PacketIntegrity) -> usize {
     match verdict {
-        Verdict::Intact => 0,
-        Verdict::Corrupted => 1,
-        Verdict::Unreadable => 2,
-        Verdict::Icmp => 3,
-        Verdict::OtherProtocol => 4,
-        Verdict::Malformed => 5,
+        PacketIntegrity::Intact => 0,
+        PacketIntegrity::Corrupted => 1,
+        PacketIntegrity::Unreadable => 2,
+        PacketIntegrity::Icmp => 3,
+        PacketIntegrity::OtherProtocol => 4,
+        PacketIntegrity::Malformed => 5,
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
         for notification in [Connected, Readable, Writable, Urgent, Over] {
             assert_eq!(NOTIFICATIONS[of_notification(Some(notification))], written(&notification));
         }
-        use Verdict::{Corrupted, Icmp, Intact, Malformed, OtherProtocol, Unreadable};
+        use PacketIntegrity::{Corrupted, Icmp, Intact, Malformed, OtherProtocol, Unreadable};
         for verdict in [Intact, Corrupted, Unreadable, Icmp, OtherProtocol, Malformed] {
             assert_eq!(VERDICTS[of_verdict(verdict)], written(&verdict));
         }

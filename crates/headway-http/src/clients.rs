@@ -25,7 +25,7 @@ pub struct TooMany {
 }
 
 /// A place for one connection. Its drop is the connection's end.
-pub struct Place {
+pub struct ClientPlace {
     clients: Arc<Clients>,
     client: IpAddr,
 }
@@ -37,7 +37,7 @@ impl Clients {
     }
 
     /// A place for a connection from this address.
-    pub fn admit(self: &Arc<Self>, from: IpAddr) -> Result<Place, TooMany> {
+    pub fn admit(self: &Arc<Self>, from: IpAddr) -> Result<ClientPlace, TooMany> {
         let client = client(from);
         let mut open = self.open();
         let entry = open.entry(client).or_default();
@@ -45,7 +45,7 @@ impl Clients {
             return Err(TooMany { is_first: !std::mem::replace(&mut entry.is_told, true) });
         }
         entry.connections += 1;
-        Ok(Place { clients: self.clone(), client })
+        Ok(ClientPlace { clients: self.clone(), client })
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<IpAddr, Client>> {
@@ -54,7 +54,7 @@ impl Clients {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientPlace {
     fn drop(&mut self) {
         let mut open = self.clients.open();
         if let Some(entry) = open.get_mut(&self.client) {
@@ -78,7 +78,7 @@ fn client(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn admit(clients: &Arc<Clients>, from: &str) -> Result<Place, TooMany> {
+    fn admit(clients: &Arc<Clients>, from: &str) -> Result<ClientPlace, TooMany> {
         clients.admit(from.parse().expect("an address"))
     }
 

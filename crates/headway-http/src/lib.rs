@@ -5,5 +5,5 @@
 mod clients;
 mod host;
 
-pub use clients::{Clients, Place, TooMany};
+pub use clients::{ClientPlace, Clients, TooMany};
 pub use host::OwnNames;

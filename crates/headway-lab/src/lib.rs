@@ -23,7 +23,7 @@ mod sweep;
 mod testbed;
 
 pub use claims::{
-    Evidence, EvidenceError, Judgement, Mean, MissingCell, Reading, Spread, Verdict, WorstCell, in_unit,
+    ClaimVerdict, Evidence, EvidenceError, Judgement, Mean, MissingCell, Reading, Spread, WorstCell, in_unit,
     judge, weigh,
 };
 pub use error::LabError;
@@ -32,11 +32,11 @@ pub use experiment::{
     Measure, Overrides, Scalar, Statistic, load_links, parse_links, schema,
 };
 pub use headway_scenario::{Clock, DamageError, Foreign, RealCarrier, Sender, Shards, Traces};
-pub use headway_sim::{Kind, Value};
+pub use headway_sim::{Value, ValueKind};
 pub use remote::{RemoteMaker, describe};
 pub use replay::{replay, replay_observed};
 pub use results::{CODE, Column, Manifest, ManifestCell, Results, Row, columns, fingerprint, record};
 pub use runner::{Progress, Request, run};
 pub use statistics::Summary;
-pub use sweep::{Place, Sweep};
+pub use sweep::{PlaceInSweep, Sweep};
 pub use testbed::Testbed;

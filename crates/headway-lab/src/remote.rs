@@ -11,7 +11,7 @@ use crate::experiment::{Cell, Experiment, run_seed, stored_cell};
 use crate::recorded;
 use crate::results::{Code, Line, Made, run_key};
 use crate::runner::Maker;
-use crate::sweep::Place;
+use crate::sweep::PlaceInSweep;
 
 /// An experiment without what only tables and figures need. Recorded links are in it: no file is.
 #[derive(Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl RemoteMaker {
     /// # Errors
     ///
     /// There is no such cell, or the run shows a defect.
-    pub fn make(&self, place: Place) -> Result<String, LabError> {
+    pub fn make(&self, place: PlaceInSweep) -> Result<String, LabError> {
         let cell = self.cells.get(place.cell).ok_or_else(|| LabError::BadDescription {
             problem: format!("{}: cell {}: expected one of {}", self.name, place.cell, self.cells.len()),
         })?;

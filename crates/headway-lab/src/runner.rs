@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::error::LabError;
 use crate::experiment::{Cell, Experiment};
 use crate::results::{Results, Row};
-use crate::sweep::{Place, Sweep};
+use crate::sweep::{PlaceInSweep, Sweep};
 use crate::testbed::Testbed;
 
 /// Is notified of the progress of a sweep.
@@ -69,7 +69,7 @@ pub fn run(request: &Request<'_>) -> Result<Results, LabError> {
     let missing = sweep.missing();
     progress.begin(missing.len());
     let sweep = Mutex::new(sweep);
-    let keep = |place: Place, row: Row| -> Result<(), LabError> {
+    let keep = |place: PlaceInSweep, row: Row| -> Result<(), LabError> {
         sweep.lock().unwrap_or_else(PoisonError::into_inner).keep(place, row)?;
         progress.advance();
         if progress.is_interrupted() { Err(LabError::Interrupted) } else { Ok(()) }
@@ -96,10 +96,10 @@ fn run_in_real_time(
     testbed: &dyn Testbed,
     experiment: &Experiment,
     oracles: &Oracles,
-    mut missing: Vec<Place>,
-    keep: &(impl Fn(Place, Row) -> Result<(), LabError> + Sync),
+    mut missing: Vec<PlaceInSweep>,
+    keep: &(impl Fn(PlaceInSweep, Row) -> Result<(), LabError> + Sync),
 ) -> Result<(), LabError> {
-    let cell = |place: &Place| &experiment.cells[place.cell];
+    let cell = |place: &PlaceInSweep| &experiment.cells[place.cell];
     testbed.prepare(&missing.iter().map(cell).collect::<Vec<_>>())?;
     missing.sort_by_key(|place| place.run);
     let next = AtomicUsize::new(0);

@@ -9,7 +9,7 @@ use crate::results::{Code, Journal, Line, Made, Manifest, Results, Row, write_ta
 
 /// The place of a run in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct PlaceInSweep {
     /// Which of [`Experiment::cells`], from 0.
     pub cell: usize,
     /// Which run of the cell, from 0.
@@ -67,13 +67,13 @@ impl Sweep {
     }
 
     /// The runs that are missing, cell by cell.
-    pub fn missing(&self) -> Vec<Place> {
+    pub fn missing(&self) -> Vec<PlaceInSweep> {
         let mut missing = Vec::new();
         for (cell, (code, manifest)) in self.codes.iter().zip(&self.manifest.cells).enumerate() {
             for (run, key) in (0..).zip(&manifest.keys) {
                 let there = |made: &Made| self.reuse || code.gives(&made.code);
                 if !self.rows.get(key).is_some_and(there) {
-                    missing.push(Place { cell, run });
+                    missing.push(PlaceInSweep { cell, run });
                 }
             }
         }
@@ -81,7 +81,7 @@ impl Sweep {
     }
 
     /// The same; runs with the same seed, of which the oracle makes one, follow each other.
-    pub fn missing_by_seed(&self) -> Vec<Place> {
+    pub fn missing_by_seed(&self) -> Vec<PlaceInSweep> {
         let mut missing = self.missing();
         missing.sort_by_key(|place| (self.channels[place.cell], place.run, place.cell));
         missing
@@ -92,7 +92,7 @@ impl Sweep {
     /// # Errors
     ///
     /// The journal cannot be written.
-    pub(crate) fn keep(&mut self, place: Place, row: Row) -> Result<(), LabError> {
+    pub(crate) fn keep(&mut self, place: PlaceInSweep, row: Row) -> Result<(), LabError> {
         let key = &self.manifest.cells[place.cell].keys[place.run as usize];
         let made = Made { row, code: self.codes[place.cell].name.into() };
         self.journal.append(key, &made)?;
@@ -107,7 +107,7 @@ impl Sweep {
     ///
     /// A line is damaged, or is not of the run that was asked for, or not of this code; or the journal cannot be written.
     /// The lines before it are stored.
-    pub fn accept(&mut self, places: &[Place], lines: &[u8]) -> Result<usize, LabError> {
+    pub fn accept(&mut self, places: &[PlaceInSweep], lines: &[u8]) -> Result<usize, LabError> {
         let mut places = places.iter();
         let mut accepted = 0;
         for line in lines.split_inclusive(|&byte| byte == b'\n') {

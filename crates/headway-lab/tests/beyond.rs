@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::run_in;
-use headway_lab::{Experiment, Overrides, Verdict, columns, judge};
+use headway_lab::{ClaimVerdict, Experiment, Overrides, columns, judge};
 use headway_link::QueueLimit;
 
 const AIMS: &str = r#"
@@ -61,8 +61,8 @@ fn aims_are_judged_cell_by_cell() {
     let folder = tempfile::tempdir().expect("a folder");
     let results = run_in(&parse(AIMS).expect("an experiment"), folder.path());
     let judgements = judge(&results);
-    let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Met, Verdict::Missed, Verdict::Met, Verdict::Met]);
+    let verdicts: Vec<ClaimVerdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
+    assert_eq!(verdicts, [ClaimVerdict::Met, ClaimVerdict::Missed, ClaimVerdict::Met, ClaimVerdict::Met]);
     assert_eq!((judgements[0].ours, judgements[0].unit.as_str()), (Some(100.0), "%"));
     // The value that is reported for an aim is that of the worst cell.
     let shares: Vec<f64> = results.rows[..2]
@@ -90,10 +90,10 @@ fn aims_are_judged_cell_by_cell() {
     let mut some = results.clone();
     some.rows[1].clear();
     some.rows[3].clear();
-    let verdicts: Vec<Verdict> = judge(&some).iter().map(|judgement| judgement.verdict).collect();
+    let verdicts: Vec<ClaimVerdict> = judge(&some).iter().map(|judgement| judgement.verdict).collect();
     assert_eq!(
         verdicts,
-        [Verdict::NoResults, Verdict::Missed, Verdict::NoResults, Verdict::NoResults],
+        [ClaimVerdict::NoResults, ClaimVerdict::Missed, ClaimVerdict::NoResults, ClaimVerdict::NoResults],
         "missing runs"
     );
 }

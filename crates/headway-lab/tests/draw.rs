@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::run_in;
-use headway_lab::{Experiment, LINK_AXIS, Overrides, Verdict, columns, judge};
+use headway_lab::{ClaimVerdict, Experiment, LINK_AXIS, Overrides, columns, judge};
 use indexmap::IndexMap;
 
 const DRAWN: &str = r#"
@@ -223,7 +223,7 @@ fn results_name_their_links_and_claims_judge_a_share_of_them() {
     assert_eq!((spread.cells, spread.worst), (6, ratios[0]), "link by link");
     assert_eq!((spread.quartile, spread.median), (ratios[1], ratios[3]));
     assert_eq!(damaged.ours, Some(ratios[3]), "what half of the links have");
-    assert_eq!(damaged.verdict == Verdict::Met, ratios[3] >= 1.1);
+    assert_eq!(damaged.verdict == ClaimVerdict::Met, ratios[3] >= 1.1);
     assert!(damaged.missing.is_empty() && damaged.share == Some(0.5));
     let worst = &spread.worst_cells[0];
     assert_eq!((worst.ours, spread.worst_cells.len()), (ratios[0], 5));

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::run_in;
 use headway_lab::{
-    CODE, Experiment, FigureKind, Overrides, Progress, Request, Results, Verdict, columns, judge, run,
+    CODE, ClaimVerdict, Experiment, FigureKind, Overrides, Progress, Request, Results, columns, judge, run,
 };
 use headway_test_fixture::{corpus, experiment};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -259,15 +259,18 @@ fn claims_are_judged() {
     let text = SMALL.replacen("runs = 3", "runs = 8", 1);
     let results = run_in(&parse(&text).expect("an experiment"), folder.path());
     let judgements = judge(&results);
-    let verdicts: Vec<Verdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced]);
+    let verdicts: Vec<ClaimVerdict> = judgements.iter().map(|judgement| judgement.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [ClaimVerdict::Reproduced, ClaimVerdict::DirectionOnly, ClaimVerdict::NotReproduced]
+    );
     assert!(judgements[1].ours.is_some_and(|ratio| ratio > 1.0));
     let empty = Results { rows: vec![Vec::new(); results.rows.len()], ..results };
-    assert!(judge(&empty).iter().all(|judgement| judgement.verdict == Verdict::NoResults));
+    assert!(judge(&empty).iter().all(|judgement| judgement.verdict == ClaimVerdict::NoResults));
 }
 
 /// The verdicts on claims about an experiment, in their order.
-fn verdicts(results: &Results, claims: &[&str]) -> Vec<Verdict> {
+fn verdicts(results: &Results, claims: &[&str]) -> Vec<ClaimVerdict> {
     let text = experiment::SMALL.to_owned() + &claims.join("");
     let experiment = parse(&text).expect("an experiment");
     let mut results = results.clone();
@@ -283,7 +286,10 @@ fn orders_need_runs_that_decide_them() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = SMALL.replacen("runs = 3", "runs = 8", 1);
     let mut results = run_in(&parse(&text).expect("an experiment"), folder.path());
-    assert_eq!(verdicts(&results, &[FASTER, SLOWER]), [Verdict::Reproduced, Verdict::NotReproduced]);
+    assert_eq!(
+        verdicts(&results, &[FASTER, SLOWER]),
+        [ClaimVerdict::Reproduced, ClaimVerdict::NotReproduced]
+    );
 
     // The same values with other seeds: what the channel did to both no longer cancels.
     let mut apart = results.clone();
@@ -298,7 +304,7 @@ fn orders_need_runs_that_decide_them() {
     for row in together.rows[2..].iter_mut().flatten() {
         row.seed -= 1;
     }
-    for (results, expected) in [(apart, Verdict::Undecided), (together, Verdict::NotReproduced)] {
+    for (results, expected) in [(apart, ClaimVerdict::Undecided), (together, ClaimVerdict::NotReproduced)] {
         assert_eq!(verdicts(&results, &[FASTER]), [expected]);
     }
 
@@ -306,17 +312,20 @@ fn orders_need_runs_that_decide_them() {
     for rows in &mut results.rows {
         rows.truncate(2);
     }
-    assert_eq!(verdicts(&results, &[FASTER]), [Verdict::Undecided]);
+    assert_eq!(verdicts(&results, &[FASTER]), [ClaimVerdict::Undecided]);
     for rows in &mut results.rows {
         rows[1].metrics = rows[0].metrics.clone();
     }
-    assert_ne!(verdicts(&results, &[FASTER]), [Verdict::Undecided]);
+    assert_ne!(verdicts(&results, &[FASTER]), [ClaimVerdict::Undecided]);
     // Equal is not faster, unless equal values are in order.
     for row in results.rows.iter_mut().flatten() {
         row.metrics.goodput_bps = 1e6;
     }
     let or_equal = format!("{FASTER}slack = 0.001\n");
-    assert_eq!(verdicts(&results, &[FASTER, &or_equal]), [Verdict::NotReproduced, Verdict::Reproduced]);
+    assert_eq!(
+        verdicts(&results, &[FASTER, &or_equal]),
+        [ClaimVerdict::NotReproduced, ClaimVerdict::Reproduced]
+    );
 }
 
 #[test]
@@ -343,7 +352,7 @@ fn a_change_is_judged_by_its_direction() {
         claim("decreases", minus),
         claim("increases", minus),
     ];
-    let (yes, no) = (Verdict::Reproduced, Verdict::NotReproduced);
+    let (yes, no) = (ClaimVerdict::Reproduced, ClaimVerdict::NotReproduced);
     assert_eq!(verdicts(&results, &claims.each_ref().map(String::as_str)), [yes, no, no, yes]);
 }
 
@@ -354,7 +363,7 @@ fn what_rests_on_a_fitted_parameter_is_told_apart() {
     let results = run_in(&parse(&text).expect("an experiment"), folder.path());
     let fitted = |claim: &str| format!("{claim}fitted = \"the damage to the order\"\n");
     let claims = [FASTER.to_owned(), fitted(FASTER), fitted(SLOWER)];
-    let expected = [Verdict::Reproduced, Verdict::Fitted, Verdict::NotReproduced];
+    let expected = [ClaimVerdict::Reproduced, ClaimVerdict::Fitted, ClaimVerdict::NotReproduced];
     assert_eq!(verdicts(&results, &claims.each_ref().map(String::as_str)), expected);
 }
 

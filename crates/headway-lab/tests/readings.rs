@@ -5,7 +5,7 @@ use crate::common;
 use std::path::Path;
 
 use common::{parse, run_in};
-use headway_lab::{Evidence, EvidenceError, Experiment, Overrides, Results, Verdict, weigh};
+use headway_lab::{ClaimVerdict, Evidence, EvidenceError, Experiment, Overrides, Results, weigh};
 
 const SWEEP: &str = r#"
 title = "Readings"
@@ -102,7 +102,7 @@ fn the_nearest_reading_is_found_and_what_no_reading_gives_is_contradicted() {
         assert!(!evidence.is_contradiction() && evidence.holding >= 1);
         let best = evidence.best.expect("a reading");
         assert_eq!((best.values["header-hit"].as_str(), best.values["burst"].as_str()), (*hit, *burst));
-        assert_eq!(best.verdict, Verdict::Reproduced);
+        assert_eq!(best.verdict, ClaimVerdict::Reproduced);
     }
 }
 

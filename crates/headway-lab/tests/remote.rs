@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{parse, run_in};
-use headway_lab::{Experiment, LabError, Overrides, Place, RemoteMaker, Sweep, describe};
+use headway_lab::{Experiment, LabError, Overrides, PlaceInSweep, RemoteMaker, Sweep, describe};
 use headway_test_fixture::experiment::{SMALL, with};
 
 const FILES: [&str; 3] = ["runs.csv", "runs.parquet", "experiment.json"];
@@ -19,7 +19,7 @@ fn maker(experiment: &Experiment) -> RemoteMaker {
     RemoteMaker::read(&describe(experiment).expect("a description")).expect("read")
 }
 
-fn lines(maker: &RemoteMaker, places: &[Place]) -> Vec<u8> {
+fn lines(maker: &RemoteMaker, places: &[PlaceInSweep]) -> Vec<u8> {
     places.iter().flat_map(|&place| maker.make(place).expect("a run").into_bytes()).collect()
 }
 
@@ -122,7 +122,7 @@ fn refused(answer: &[u8], parts: &[&str]) {
 #[test]
 fn answers_that_are_not_of_these_runs_are_refused() {
     let experiment = small();
-    let places = [(0, 0), (2, 0), (0, 1)].map(|(cell, run)| Place { cell, run });
+    let places = [(0, 0), (2, 0), (0, 1)].map(|(cell, run)| PlaceInSweep { cell, run });
     let good = lines(&maker(&experiment), &places);
     refused(&good, &["row 3 of an answer: expected no more rows than runs"]);
     refused(&good[..good.len() / 2], &["row 2 of an answer: expected a row of results"]);
@@ -151,7 +151,7 @@ fn descriptions_that_make_no_sense_are_refused() {
         let Err(error) = RemoteMaker::read(description.as_bytes()) else { panic!("{part:?} expected") };
         assert!(error.to_string().contains(part), "{error}");
     }
-    let error = maker(&small()).make(Place { cell: 4, run: 0 }).expect_err("there is no such cell");
+    let error = maker(&small()).make(PlaceInSweep { cell: 4, run: 0 }).expect_err("there is no such cell");
     assert!(error.to_string().contains("cell 4: expected one of 4"), "{error}");
     let real = with(SMALL, "delay = \"20ms\"", "delay = \"20ms\"\nclock = \"real\"");
     let real = parse("small", &real, &Overrides::default()).expect("an experiment");

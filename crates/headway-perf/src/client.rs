@@ -21,8 +21,8 @@ use super::json::{About, Ends, failed};
 use super::latency::{send_regularly, send_requests};
 use super::progress::{Interval, Meter, Progress};
 use super::protocol::{
-    Flow, Hello, Kind, LEAST_INTERVAL, MAX_LENGTH, Message, Outcome, Received, StreamResult, Test, VERSION,
-    Welcome, receive_line, send_line,
+    Flow, Hello, LEAST_INTERVAL, MAX_LENGTH, Message, Outcome, Received, StreamResult, Test, TestKind,
+    VERSION, Welcome, receive_line, send_line,
 };
 use super::results::{Load, Results};
 use super::stream::{self, Format, Printer};
@@ -101,11 +101,11 @@ fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
 
 fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
     let kind = match arguments {
-        ClientArguments { rrul: true, .. } => Kind::Rrul,
-        ClientArguments { latency: true, .. } => Kind::Latency,
-        ClientArguments { bidir: true, .. } => Kind::Bidirectional,
-        ClientArguments { reverse: true, .. } => Kind::Download,
-        _ => Kind::Upload,
+        ClientArguments { rrul: true, .. } => TestKind::Rrul,
+        ClientArguments { latency: true, .. } => TestKind::Latency,
+        ClientArguments { bidir: true, .. } => TestKind::Bidirectional,
+        ClientArguments { reverse: true, .. } => TestKind::Download,
+        _ => TestKind::Upload,
     };
     let bad = |option, value: String, expected: &str| BadOption::new(option, value, expected);
     let length = arguments.length.map(headway_units::Size::bytes);
@@ -126,9 +126,9 @@ fn describe(arguments: &ClientArguments) -> Result<Test, BadOption> {
         version: VERSION,
         kind,
         // flent's number.
-        parallel: arguments.parallel.unwrap_or(if kind == Kind::Rrul { 4 } else { 1 }),
+        parallel: arguments.parallel.unwrap_or(if kind == TestKind::Rrul { 4 } else { 1 }),
         length: length.unwrap_or(128 << 10),
-        request: length.filter(|_| kind == Kind::Latency).unwrap_or(1),
+        request: length.filter(|_| kind == TestKind::Latency).unwrap_or(1),
         bytes: arguments.bytes.map(headway_units::Size::bytes),
         nanos: arguments.time.as_nanos(),
         interval: arguments.interval.as_nanos(),
@@ -275,7 +275,7 @@ impl<'a> Running<'a> {
         label: &str,
         idle: Duration,
     ) -> Result<(), TransportError> {
-        if self.test.kind == Kind::Rrul {
+        if self.test.kind == TestKind::Rrul {
             self.open(connections, Flow::Latency).await?;
             self.begin(label, connections.server)?;
             self.watch(Some(self.started + idle)).await?;
@@ -319,7 +319,7 @@ impl<'a> Running<'a> {
                 let result = match (flow, test.kind) {
                     (Flow::Upload, _) => send(stream, &test, &progress).await?,
                     (Flow::Download, _) => receive(stream, &test, &progress).await?,
-                    (Flow::Latency, Kind::Rrul) => {
+                    (Flow::Latency, TestKind::Rrul) => {
                         send_regularly(stream, &test, started, &progress, stop).await?
                     }
                     (Flow::Latency, _) => send_requests(stream, &test, started, &progress).await?,

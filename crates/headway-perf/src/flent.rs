@@ -20,7 +20,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use super::progress::Interval;
-use super::protocol::{Flow, Kind};
+use super::protocol::{Flow, TestKind};
 use super::results::Results;
 
 /// The version of flent's format.
@@ -40,13 +40,13 @@ pub(super) fn file(results: &Results, command: &str) -> io::Result<Vec<u8>> {
 fn name(results: &Results) -> &'static str {
     let several = results.test.parallel > 1;
     match results.test.kind {
-        Kind::Upload if several => "tcp_nup",
-        Kind::Upload => "tcp_upload",
-        Kind::Download if several => "tcp_ndown",
-        Kind::Download => "tcp_download",
-        Kind::Bidirectional if !several => "tcp_bidirectional",
-        Kind::Bidirectional | Kind::Rrul => "rrul_be_nflows",
-        Kind::Latency => "ping",
+        TestKind::Upload if several => "tcp_nup",
+        TestKind::Upload => "tcp_upload",
+        TestKind::Download if several => "tcp_ndown",
+        TestKind::Download => "tcp_download",
+        TestKind::Bidirectional if !several => "tcp_bidirectional",
+        TestKind::Bidirectional | TestKind::Rrul => "rrul_be_nflows",
+        TestKind::Latency => "ping",
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cpu::Usage;
 use super::latency_summary::Latencies;
 use super::progress::Interval;
-use super::protocol::{Flow, Kind, StreamResult, Test};
+use super::protocol::{Flow, StreamResult, Test, TestKind};
 use super::text::{rate, seconds, whole};
 
 /// What is known of a test from its beginning.
@@ -67,14 +67,14 @@ pub(super) fn start(about: &About<'_>, test: &Test, ends: &[Ends]) -> Value {
         "test_start": {
             "protocol": "TCP",
             "num_streams": test.parallel,
-            "blksize": if test.kind == Kind::Latency { test.request } else { test.length },
+            "blksize": if test.kind == TestKind::Latency { test.request } else { test.length },
             "duration": test.nanos as f64 / 1e9,
             "bytes": test.bytes.unwrap_or(0),
             // What iperf3 can do and this does not: warm up, count blocks, mark packets.
             "omit": 0,
             "blocks": 0,
             "tos": 0,
-            "reverse": i32::from(test.kind == Kind::Download),
+            "reverse": i32::from(test.kind == TestKind::Download),
             "bidir": i32::from(test.is_both_ways()),
         },
     })
@@ -104,7 +104,7 @@ pub(super) fn interval(test: &Test, ends: &[Ends], of_flows: &[&Interval]) -> Va
 
 fn add(row: &mut Value, test: &Test, ends: &[Ends], interval: &Interval) {
     let (start, end) = (interval.start, interval.end);
-    if test.kind == Kind::Rrul && interval.flow == Flow::Latency {
+    if test.kind == TestKind::Rrul && interval.flow == Flow::Latency {
         let latencies = Latencies::of(interval.samples.iter().map(|sample| sample.latency));
         row["latency"] = latencies.json();
         row["latency"]["start"] = json!(start);
@@ -151,7 +151,7 @@ pub(super) fn end(
     cpu: (Usage, Usage),
 ) -> Value {
     let mut end = json!({ "streams": [] });
-    for flow in flows.iter().filter(|flow| test.kind != Kind::Rrul || flow.flow != Flow::Latency) {
+    for flow in flows.iter().filter(|flow| test.kind != TestKind::Rrul || flow.flow != Flow::Latency) {
         let sockets = ends.iter().enumerate().filter(|(_, ends)| ends.flow == flow.flow);
         for (stream, (index, ends)) in sockets.enumerate() {
             let of = |results: &[StreamResult]| {

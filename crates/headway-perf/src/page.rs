@@ -6,7 +6,7 @@ use headway_report::command_line;
 use headway_report::{ReportError, perf, rate_text};
 
 use super::latency_summary::Latencies;
-use super::protocol::{Flow, Kind};
+use super::protocol::{Flow, TestKind};
 use super::results::Results;
 use super::text::{rate, whole};
 
@@ -47,11 +47,11 @@ fn summary(results: &Results) -> String {
         count => format!("{count} connections"),
     };
     let what = match test.kind {
-        Kind::Upload => format!("Data from the client to the server, over {count}"),
-        Kind::Download => format!("Data from the server to the client, over {count}"),
-        Kind::Bidirectional => format!("Data both ways at the same time, over {count} each way"),
-        Kind::Latency => format!("Requests, each after the previous answer, over {count}"),
-        Kind::Rrul => format!(
+        TestKind::Upload => format!("Data from the client to the server, over {count}"),
+        TestKind::Download => format!("Data from the server to the client, over {count}"),
+        TestKind::Bidirectional => format!("Data both ways at the same time, over {count} each way"),
+        TestKind::Latency => format!("Requests, each after the previous answer, over {count}"),
+        TestKind::Rrul => format!(
             "A request every 20 ms, at first alone, then while data goes both ways over {count} each way"
         ),
     };

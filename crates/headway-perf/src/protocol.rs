@@ -47,7 +47,7 @@ pub(super) enum Hello {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Test {
     pub(super) version: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: TestKind,
     /// Data connections of each flow that sends data.
     pub(super) parallel: u16,
     /// Bytes of a write.
@@ -67,7 +67,7 @@ pub(super) struct Test {
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(super) enum TestKind {
     /// The client sends.
     Upload,
     /// The server sends.
@@ -96,17 +96,17 @@ impl Test {
     /// How many connections of this flow the test has.
     pub(super) fn connections(&self, flow: Flow) -> u16 {
         match (self.kind, flow) {
-            (Kind::Upload | Kind::Bidirectional | Kind::Rrul, Flow::Upload)
-            | (Kind::Download | Kind::Bidirectional | Kind::Rrul, Flow::Download)
-            | (Kind::Latency, Flow::Latency) => self.parallel,
-            (Kind::Rrul, Flow::Latency) => 1,
+            (TestKind::Upload | TestKind::Bidirectional | TestKind::Rrul, Flow::Upload)
+            | (TestKind::Download | TestKind::Bidirectional | TestKind::Rrul, Flow::Download)
+            | (TestKind::Latency, Flow::Latency) => self.parallel,
+            (TestKind::Rrul, Flow::Latency) => 1,
             _ => 0,
         }
     }
 
     /// Whether data goes both ways.
     pub(super) fn is_both_ways(&self) -> bool {
-        matches!(self.kind, Kind::Bidirectional | Kind::Rrul)
+        matches!(self.kind, TestKind::Bidirectional | TestKind::Rrul)
     }
 
     /// Why a server refuses it.
@@ -222,7 +222,7 @@ mod tests {
     fn test() -> Test {
         Test {
             version: VERSION,
-            kind: Kind::Rrul,
+            kind: TestKind::Rrul,
             parallel: 4,
             length: 1 << 17,
             request: 1,
@@ -239,11 +239,11 @@ mod tests {
             let test = Test { kind, ..test() };
             [Flow::Upload, Flow::Download, Flow::Latency].map(|flow| test.connections(flow))
         };
-        assert_eq!(of(Kind::Upload), [4, 0, 0]);
-        assert_eq!(of(Kind::Download), [0, 4, 0]);
-        assert_eq!(of(Kind::Bidirectional), [4, 4, 0]);
-        assert_eq!(of(Kind::Latency), [0, 0, 4]);
-        assert_eq!(of(Kind::Rrul), [4, 4, 1]);
+        assert_eq!(of(TestKind::Upload), [4, 0, 0]);
+        assert_eq!(of(TestKind::Download), [0, 4, 0]);
+        assert_eq!(of(TestKind::Bidirectional), [4, 4, 0]);
+        assert_eq!(of(TestKind::Latency), [0, 0, 4]);
+        assert_eq!(of(TestKind::Rrul), [4, 4, 1]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::cpu::Usage;
 use super::json::{self, About, Ends, FlowResults};
 use super::latency_summary::Latencies;
 use super::progress::{Interval, Sample};
-use super::protocol::{Flow, Kind, StreamResult, Test};
+use super::protocol::{Flow, StreamResult, Test, TestKind};
 use super::text::{self, Text};
 
 /// What a client has measured.
@@ -85,7 +85,7 @@ impl Results {
         // The result is at the end.
         let mut text = text::cpu(self.cpu.0, self.cpu.1);
         let (idle, loaded) = self.latencies();
-        if self.test.kind == Kind::Latency {
+        if self.test.kind == TestKind::Latency {
             text.push_str(&text::latencies(&idle));
         } else {
             let format = Text::of_client(&self.test);
@@ -137,7 +137,7 @@ impl Results {
                 end["latency_loaded"] = loaded.json();
                 end["load"] = json!({ "start": load.full.as_secs_f64(), "end": load.until.as_secs_f64() });
             }
-            None if self.test.kind == Kind::Latency => end["latency"] = idle.json(),
+            None if self.test.kind == TestKind::Latency => end["latency"] = idle.json(),
             None => {}
         }
         end

@@ -13,7 +13,7 @@ use super::connection::{now, receive, send};
 use super::cpu::{Clock, Usage};
 use super::latency::answer;
 use super::progress::{Interval, Meter, Progress};
-use super::protocol::{Flow, Kind, Message, Outcome, Received, StreamResult, Test, send_line};
+use super::protocol::{Flow, Message, Outcome, Received, StreamResult, Test, TestKind, send_line};
 use super::text::Text;
 
 /// The length from which on no more intervals are added to the lines of a test: a client may ask for as many as it
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         let progress = Progress::new(stream.peer_addr()?.port());
         meter.add(progress.clone());
         self.cpu.get_or_insert_with(Clock::start);
-        if self.loaded.is_none() && (flow != Flow::Latency || self.test.kind == Kind::Latency) {
+        if self.loaded.is_none() && (flow != Flow::Latency || self.test.kind == TestKind::Latency) {
             self.loaded = Some(now());
             let mut ticks = tokio::time::interval(Duration::from_nanos(self.test.interval));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::json::{self, About, Ends};
 use super::progress::Interval;
-use super::protocol::{Flow, Kind, Test};
+use super::protocol::{Flow, Test, TestKind};
 use super::text::Text;
 
 /// How a client prints.
@@ -32,7 +32,7 @@ impl Printer {
             Format::Lines => Self::Lines(Text::of_client(test)),
             Format::Object => Self::Nothing,
             Format::Stream => {
-                Self::Stream(EventStream { both_ways: test.kind == Kind::Bidirectional, printed: 0 })
+                Self::Stream(EventStream { both_ways: test.kind == TestKind::Bidirectional, printed: 0 })
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use headway_link::LinkConfig;
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use headway_trace::PathDirection;
 
 use crate::key::{Key, Scope};
@@ -16,7 +16,7 @@ pub struct Column {
     /// Its name, with the unit.
     pub name: String,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What it means.
     pub meaning: String,
     /// What its key belongs to; `None` for what follows from several.
@@ -57,7 +57,7 @@ impl Column {
         Self { name: key.column(), kind, meaning, scope, source: Source::Key(key) }
     }
 
-    fn derived(name: &str, kind: Kind, meaning: &str, value: fn(&Settings) -> Value) -> Self {
+    fn derived(name: &str, kind: ValueKind, meaning: &str, value: fn(&Settings) -> Value) -> Self {
         let source = Source::Derived(value);
         Self { name: name.into(), kind, meaning: meaning.into(), scope: None, source }
     }
@@ -87,19 +87,19 @@ pub fn parameters() -> &'static [Column] {
         }
         columns.push(Column::derived(
             "loss_run",
-            Kind::Integer,
+            ValueKind::Integer,
             "mean number of packets lost in a row on the forward path; empty: losses are independent",
             |settings| settings.scenario.forward.loss.run.map(u64::from).into(),
         ));
         columns.push(Column::derived(
             "share_hit",
-            Kind::Number,
+            ValueKind::Number,
             "expected share of data packets that are damaged",
             |settings| settings.scenario.share_hit().into(),
         ));
         columns.push(Column::derived(
             "bound_bps",
-            Kind::Number,
+            ValueKind::Number,
             "upper bound of the goodput of a sender of whole packets",
             |settings| settings.scenario.bound().into(),
         ));
@@ -111,7 +111,7 @@ pub fn parameters() -> &'static [Column] {
 fn features() -> Column {
     let meaning = "features of the sender that were turned on (+) or off (-)";
     let value = |settings: &Settings| settings.scenario.features.to_string().into();
-    Column { scope: Some(Scope::Feature), ..Column::derived("features", Kind::Text, meaning, value) }
+    Column { scope: Some(Scope::Feature), ..Column::derived("features", ValueKind::Text, meaning, value) }
 }
 
 /// The parameters of one direction of a link, by their names.

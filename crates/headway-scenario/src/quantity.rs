@@ -3,7 +3,7 @@
 use std::fmt;
 
 use headway_link::Loss;
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use headway_units::{Duration, Rate, Share, Size};
 
 /// What the value of a key is, which decides its unit in results.
@@ -27,12 +27,12 @@ pub enum Dimension {
 
 impl Dimension {
     /// What a column of it holds.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> ValueKind {
         match self {
-            Self::Flag => Kind::Flag,
-            Self::Time | Self::Share => Kind::Number,
-            Self::Rate | Self::Bytes | Self::Count => Kind::Integer,
-            Self::Text => Kind::Text,
+            Self::Flag => ValueKind::Flag,
+            Self::Time | Self::Share => ValueKind::Number,
+            Self::Rate | Self::Bytes | Self::Count => ValueKind::Integer,
+            Self::Text => ValueKind::Text,
         }
     }
 

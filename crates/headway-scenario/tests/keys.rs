@@ -7,7 +7,7 @@ use std::path::Path;
 
 use headway_scenario::{Defaults, Key, Scope, Settings, Traces, key, keys, parameters, read, unknown_key};
 use headway_sim::race::{CrossTraffic, QueueSize, Scenario};
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use headway_test_fixture::corpus;
 use headway_units::Duration;
 
@@ -171,10 +171,10 @@ fn every_key_has_a_column_that_shows_its_value() {
         let value = column.value(&settings(&given_alone(key)));
         assert_ne!(value, column.value(&none), "{}", key.name);
         let kind = match value {
-            Value::Flag(_) => Kind::Flag,
-            Value::Integer(_) => Kind::Integer,
-            Value::Number(_) => Kind::Number,
-            Value::Text(_) => Kind::Text,
+            Value::Flag(_) => ValueKind::Flag,
+            Value::Integer(_) => ValueKind::Integer,
+            Value::Number(_) => ValueKind::Number,
+            Value::Text(_) => ValueKind::Text,
             Value::Nothing => panic!("{}: nothing", key.name),
         };
         assert_eq!(kind, column.kind, "{}", key.name);

@@ -50,4 +50,4 @@ pub use one_way_delays::{OneWayDelays, PacketDelay};
 pub use packet_trace::{PacketTrace, PacketTraceBuilder, PacketTraceError, TimedPacket};
 pub use seed::derive_seed;
 pub use transfer::{Receiver, ReceiverReport, Sender};
-pub use value::{Kind, Unit, Value};
+pub use value::{Unit, Value, ValueKind};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a column of results holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Text.
     Text,
     /// A whole number, not negative.

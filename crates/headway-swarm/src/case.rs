@@ -9,7 +9,7 @@ use crate::feature::Features;
 /// What kind of world a seed is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum WorldKind {
     /// Two hosts with the papers' senders, and every packet judged.
     Papers,
     /// Two hosts of which one has a sender of ours, and every packet judged.
@@ -20,7 +20,7 @@ pub enum Kind {
     Tunnel,
 }
 
-impl Kind {
+impl WorldKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Papers, Self::Ours, Self::Hosts, Self::Tunnel];
 
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-impl std::str::FromStr for Kind {
+impl std::str::FromStr for WorldKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,7 +50,7 @@ pub struct Case {
     /// Everything follows from it, except what the other fields leave out.
     pub seed: u64,
     /// What kind of world it is, if not what the seed says.
-    pub kind: Option<Kind>,
+    pub kind: Option<WorldKind>,
     /// Features to have beside those that the seed draws.
     pub with: Features,
     /// Features to leave out of those.
@@ -78,12 +78,12 @@ impl Case {
     }
 
     /// What kind of world it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> WorldKind {
         let drawn = match Rng::new(self.seed ^ 0x6b69_6e64).below(20) {
-            0..=3 => Kind::Papers,
-            4..=7 => Kind::Ours,
-            8..=13 => Kind::Hosts,
-            _ => Kind::Tunnel,
+            0..=3 => WorldKind::Papers,
+            4..=7 => WorldKind::Ours,
+            8..=13 => WorldKind::Hosts,
+            _ => WorldKind::Tunnel,
         };
         self.kind.unwrap_or(drawn)
     }

@@ -38,7 +38,7 @@ mod text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use capture::Recording;
-pub use case::{Case, Kind};
+pub use case::{Case, WorldKind};
 pub use feature::{Feature, Features};
 pub use outcome::Outcome;
 
@@ -49,10 +49,10 @@ pub use outcome::Outcome;
 /// What did not hold, or how something panicked.
 pub fn run(case: &Case, recording: Recording) -> Result<Outcome, String> {
     let world = || match case.kind() {
-        Kind::Papers => pair::run_case(case, pair::Senders::Papers, recording),
-        Kind::Ours => pair::run_case(case, pair::Senders::Ours, recording),
-        Kind::Hosts => net::run(case, false, recording),
-        Kind::Tunnel => net::run(case, true, recording),
+        WorldKind::Papers => pair::run_case(case, pair::Senders::Papers, recording),
+        WorldKind::Ours => pair::run_case(case, pair::Senders::Ours, recording),
+        WorldKind::Hosts => net::run(case, false, recording),
+        WorldKind::Tunnel => net::run(case, true, recording),
     };
     catch_unwind(AssertUnwindSafe(world)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);

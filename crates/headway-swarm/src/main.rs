@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use headway_swarm::search::{Failure, Report, Search, search};
-use headway_swarm::{Case, Features, Kind, Recording, run};
+use headway_swarm::{Case, Features, Recording, WorldKind, run};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,7 +42,7 @@ struct Arguments {
     day: Option<String>,
     /// Only worlds of one kind: papers and ours (two hosts, every packet judged), hosts, tunnel
     #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    kind: Option<WorldKind>,
     /// Have these features beside those that are drawn, separated by commas
     #[arg(long, value_name = "FEATURES", default_value = "", hide_default_value = true)]
     with: Features,

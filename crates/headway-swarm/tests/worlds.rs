@@ -2,7 +2,7 @@
 
 use headway_swarm::search::seed_of;
 use headway_swarm::shrink::shrink;
-use headway_swarm::{Case, Feature, Features, Kind, Outcome, Recording, run};
+use headway_swarm::{Case, Feature, Features, Outcome, Recording, WorldKind, run};
 use headway_test_fixture::seeds::number;
 
 /// Worlds of an ordinary run.
@@ -63,7 +63,7 @@ fn what_failed_once_holds() {
 
 #[test]
 fn the_same_seed_gives_the_same_packets() {
-    for kind in Kind::ALL {
+    for kind in WorldKind::ALL {
         for number in 0..12 {
             let case = Case { kind: Some(kind), ..case(number) };
             let [first, second] = [(); 2].map(|()| run(&case, Recording::default()));
@@ -81,7 +81,7 @@ fn one_wrong_byte_is_noticed_in_every_kind_of_world() {
             *byte ^= 4;
         }
     }
-    for kind in Kind::ALL {
+    for kind in WorldKind::ALL {
         let cases = (0..20).map(|number| Case { kind: Some(kind), ..case(number) });
         let results =
             cases.map(|case| run(&case, Recording { sabotage: Some(flip), ..Recording::default() }));
@@ -111,7 +111,7 @@ fn what_a_failure_does_not_need_is_left_out() {
 #[test]
 fn a_world_is_written_as_it_is_read() {
     let whole = Case {
-        kind: Some(Kind::Tunnel),
+        kind: Some(WorldKind::Tunnel),
         without: Features::NONE.with(Feature::Loss).with(Feature::Abort),
         hosts: 3,
         flows: Some(vec![0, 2]),

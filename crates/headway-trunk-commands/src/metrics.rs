@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use headway_http::{Clients, OwnNames, Place};
+use headway_http::{ClientPlace, Clients, OwnNames};
 use headway_trunk::{GatewayConfig, METRICS_CONTENT_TYPE, Status, metrics};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -87,7 +87,7 @@ pub(super) async fn serve(listener: Option<MetricsListener>, status: impl Fn() -
     }
 }
 
-async fn answer(stream: TcpStream, place: Place, names: Arc<OwnNames>, ask: mpsc::Sender<Waiting>) {
+async fn answer(stream: TcpStream, place: ClientPlace, names: Arc<OwnNames>, ask: mpsc::Sender<Waiting>) {
     let service = service_fn(async |request| Ok::<_, Infallible>(respond(&request, &names, &ask).await));
     let mut builder = http1::Builder::new();
     builder.keep_alive(false);

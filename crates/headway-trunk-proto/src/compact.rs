@@ -64,7 +64,7 @@ pub(crate) fn compact(header: &[u8], payload: usize, ip: &IpHeader) -> Option<He
 
 /// The TCP header of a compact one. Nothing in `compact` is relied on; `None` if it has none of [`LENGTHS`].
 ///
-/// Its checksum and its payload CRC are 0: the payload's tag has decided ([`Verdict`](crate::Verdict)), the TCP reads neither
+/// Its checksum and its payload CRC are 0: the payload's tag has decided ([`SegmentIntegrity`](crate::SegmentIntegrity)), the TCP reads neither
 /// sum of a packet from the tunnel, and no packet leaves that as it is. To compute them would be more passes over the payload.
 pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
     if !LENGTHS.contains(&compact.len()) {

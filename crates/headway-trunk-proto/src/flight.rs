@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use headway_units::Instant;
 
-use crate::seal::Verdict;
+use crate::seal::SegmentIntegrity;
 
 /// No more packets are kept. At 10 Mbit/s they are the last five minutes.
 const MOST: usize = 1 << 18;
@@ -24,7 +24,7 @@ pub(crate) struct Arrived {
     pub(crate) number: u32,
     /// The length of the datagram.
     pub(crate) bytes: u16,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: SegmentIntegrity,
 }
 
 /// What became of the last packets of a peer. Clones share it.
@@ -57,7 +57,7 @@ impl FlightRecorder {
             });
             let known = sessions[place].entry(packet.number).or_insert(packet);
             // A number may come twice: a damaged number is that of another packet.
-            if packet.verdict == Verdict::Intact {
+            if packet.verdict == SegmentIntegrity::Intact {
                 *known = packet;
             }
         }
@@ -81,7 +81,7 @@ fn write_run(text: &mut String, fate: &str, packets: u32) {
 
 fn write_session(text: &mut String, session: &BTreeMap<u32, Arrived>, end: Instant) {
     // The number of a packet whose header is damaged may be wrong; that of an authenticated one is not.
-    let authenticated = session.iter().filter(|(_, packet)| packet.verdict != Verdict::Unreadable);
+    let authenticated = session.iter().filter(|(_, packet)| packet.verdict != SegmentIntegrity::Unreadable);
     let Some(highest) = authenticated.map(|(number, _)| *number).max() else { return };
     let (mut next, mut intact) = (None, 0);
     for (&number, packet) in session.range(..=highest) {
@@ -92,12 +92,12 @@ fn write_session(text: &mut String, session: &BTreeMap<u32, Arrived>, end: Insta
         }
         next = Some(number.saturating_add(1));
         let place = match packet.verdict {
-            Verdict::Intact => {
+            SegmentIntegrity::Intact => {
                 intact += 1;
                 continue;
             }
-            Verdict::Corrupted => "payload",
-            Verdict::Unreadable => "header",
+            SegmentIntegrity::Corrupted => "payload",
+            SegmentIntegrity::Unreadable => "header",
         };
         write_run(text, "ok", std::mem::take(&mut intact));
         let age = end.saturating_since(packet.at).as_secs_f64();
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     /// The trace of packets that arrive a millisecond apart: session, number, and what became of it.
-    fn trace(packets: &[(u32, u32, Verdict)]) -> String {
+    fn trace(packets: &[(u32, u32, SegmentIntegrity)]) -> String {
         let recorder = FlightRecorder::default();
         let mut at = Instant::ZERO + Duration::from_secs(5);
         for &(session, number, verdict) in packets {
@@ -123,7 +123,7 @@ mod tests {
         recorder.trace().expect("packets")
     }
 
-    use Verdict::{Corrupted, Intact, Unreadable};
+    use SegmentIntegrity::{Corrupted, Intact, Unreadable};
 
     #[test]
     fn fates_are_in_the_order_of_the_numbers() {

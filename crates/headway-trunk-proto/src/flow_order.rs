@@ -17,7 +17,7 @@ const ENTRY: usize = 64;
 
 /// The place of a packet: its group, and its number in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PlaceInFlow {
     group: u16,
     number: u32,
 }
@@ -45,11 +45,11 @@ impl FlowNumbers {
 }
 
 /// The place of a packet, if it has one, and the packet.
-pub fn parse(message: &[u8]) -> (Option<Place>, &[u8]) {
+pub fn parse(message: &[u8]) -> (Option<PlaceInFlow>, &[u8]) {
     match message.split_first_chunk::<HEADER>() {
         Some(([MARK, a, b, number @ ..], packet)) => {
             let group = u16::from_be_bytes([*a, *b]) % GROUPS;
-            (Some(Place { group, number: u32::from_be_bytes(*number) }), packet)
+            (Some(PlaceInFlow { group, number: u32::from_be_bytes(*number) }), packet)
         }
         _ => (None, message),
     }
@@ -80,7 +80,7 @@ impl<T> FlowOrder<T> {
     }
 
     /// A packet of `len` bytes has arrived, in whatever order. Gives to `deliver` what is in order with it.
-    pub fn take(&mut self, place: Place, len: usize, packet: T, mut deliver: impl FnMut(T)) {
+    pub fn take(&mut self, place: PlaceInFlow, len: usize, packet: T, mut deliver: impl FnMut(T)) {
         let group =
             self.groups.entry(place.group).or_insert_with(|| Group { next: 0, held: BTreeMap::new() });
         let ahead = place.number.wrapping_sub(group.next as u32);
@@ -128,7 +128,7 @@ mod tests {
         flows.into_iter().enumerate().map(|(at, flow)| (numbers.header(flow), (flow, at))).collect()
     }
 
-    fn place(header: &[u8]) -> Place {
+    fn place(header: &[u8]) -> PlaceInFlow {
         parse(header).0.expect("a place")
     }
 
@@ -167,7 +167,7 @@ mod tests {
         ) {
             let (mut order, mut delivered) = (FlowOrder::new(2 << 20), 0);
             for (group, number) in &places {
-                order.take(Place { group: *group, number: *number }, len, (), |()| delivered += 1);
+                order.take(PlaceInFlow { group: *group, number: *number }, len, (), |()| delivered += 1);
                 prop_assert!(order.held <= 4 << 20);
             }
             let waiting: usize = order.groups.values().map(|group| group.held.len()).sum();
@@ -210,7 +210,7 @@ mod tests {
         }
         assert_eq!(
             parse(&[1, 0xff, 0xff, 0, 1, 0, 9, 0x45]).0,
-            Some(Place { group: 4095, number: 0x1_0009 })
+            Some(PlaceInFlow { group: 4095, number: 0x1_0009 })
         );
     }
 }

@@ -7,7 +7,7 @@
 //! threat model are in `docs/trunk-protocol.md`.
 //!
 //! The header of a segment is sealed for itself. Where only the payload was damaged on the way, the header still
-//! opens ([`Verdict::Corrupted`]), and TCP HACK asks for a retransmission: encryption does not turn damage into
+//! opens ([`SegmentIntegrity::Corrupted`]), and TCP HACK asks for a retransmission: encryption does not turn damage into
 //! silent loss.
 //!
 //! ```
@@ -62,7 +62,7 @@ pub use counters::{PeerCounters, TunnelCounters};
 pub use flight::FlightRecorder;
 pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use payload_seal::PayloadSeal;
-pub use seal::{HEADROOM, SealError, Verdict, inner_mtu};
+pub use seal::{HEADROOM, SealError, SegmentIntegrity, inner_mtu};
 pub use tunnel::{
     Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, Refusal, RefusedHandshake, SealedPacket,
     Transmit, Tunnel, TunnelConfig,

@@ -45,12 +45,12 @@ pub(crate) enum Message {
     /// "Prove that you receive what is sent to your address."
     CookieReply { receiver: u32 },
     /// A sealed segment, or a control message.
-    Sealed { receiver: u32, low: u32, kind: Kind },
+    Sealed { receiver: u32, low: u32, kind: MessageKind },
 }
 
 /// What a sealed packet contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MessageKind {
     /// A control message.
     Control,
     /// A control message of [`PADDED_MESSAGE`] bytes, and after its tag anything, which makes the datagram longer.
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Compact { header: usize },
 }
 
-impl Kind {
+impl MessageKind {
     /// The first byte of the datagram.
     pub(crate) fn first_byte(self) -> u8 {
         match self {
@@ -78,10 +78,10 @@ impl Message {
     pub(crate) fn parse(datagram: &[u8]) -> Option<Self> {
         let first = *datagram.first()?;
         let kind = match (first >> 4, usize::from(first & 15) * 4) {
-            (SEALED, 0) => Some(Kind::Control),
-            (SEALED, 4) => Some(Kind::Padded),
-            (SEALED, header @ 20..) => Some(Kind::Segment { header }),
-            (COMPACT, header) if compact::LENGTHS.contains(&header) => Some(Kind::Compact { header }),
+            (SEALED, 0) => Some(MessageKind::Control),
+            (SEALED, 4) => Some(MessageKind::Padded),
+            (SEALED, header @ 20..) => Some(MessageKind::Segment { header }),
+            (COMPACT, header) if compact::LENGTHS.contains(&header) => Some(MessageKind::Compact { header }),
             _ => None,
         };
         if let Some(kind) = kind {
@@ -122,7 +122,7 @@ pub(crate) fn cookie_reply_header(receiver: u32) -> [u8; 8] {
 }
 
 /// The start of a sealed packet.
-pub(crate) fn prefix(kind: Kind, receiver: u32, number: u64) -> [u8; PREFIX] {
+pub(crate) fn prefix(kind: MessageKind, receiver: u32, number: u64) -> [u8; PREFIX] {
     let mut bytes = [0; PREFIX];
     bytes[0] = kind.first_byte();
     bytes[1..5].copy_from_slice(&receiver.to_be_bytes());

@@ -25,7 +25,7 @@ use headway_wire::{Ecn, IpHeader};
 use crate::compact::{LEFT_OUT, compact, expand};
 use crate::damage_trust::{Damage, DamageTrust};
 use crate::key::{Key, Part};
-use crate::message::{Kind, PADDED_MESSAGE, PREFIX, prefix};
+use crate::message::{MessageKind, PADDED_MESSAGE, PREFIX, prefix};
 use crate::payload_seal::PayloadSeal;
 use crate::replay::{self, ReplayWindow};
 
@@ -44,7 +44,7 @@ pub(crate) const MOST_PACKETS: u64 = 1 << 32;
 
 /// What a sealed segment turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SegmentIntegrity {
     /// Header and payload are as they were sealed.
     Intact,
     /// The header is, the payload is not. It was decrypted without being authenticated: what is completed from it is
@@ -144,8 +144,8 @@ impl Sealer {
         let tags = if payload == packet.end { TAG } else { 2 * TAG };
         let short = compact(&room[tcp..payload], packet.end - payload, &inner.header());
         let (kind, header) = match &short {
-            Some(short) => (Kind::Compact { header: short.bytes().len() }, short.bytes().len()),
-            None => (Kind::Segment { header }, header),
+            Some(short) => (MessageKind::Compact { header: short.bytes().len() }, short.bytes().len()),
+            None => (MessageKind::Segment { header }, header),
         };
         let start = payload.checked_sub(header + tags + PREFIX).ok_or(not_one)?;
         let datagram = room.get_mut(start..packet.end).ok_or(not_one)?;
@@ -171,19 +171,19 @@ impl Sealer {
 
     /// Seals a control message: a whole datagram.
     pub(crate) fn control(&mut self, message: &[u8]) -> Option<Vec<u8>> {
-        self.whole(Kind::Control, message)
+        self.whole(MessageKind::Control, message)
     }
 
     /// Seals a control message of [`PADDED_MESSAGE`] bytes: a whole datagram of `len` bytes, if it is no longer without
     /// padding. Damage to the padding does no harm.
     pub(crate) fn padded(&mut self, message: &[u8], len: usize) -> Option<Vec<u8>> {
         debug_assert_eq!(message.len(), PADDED_MESSAGE);
-        let mut datagram = self.whole(Kind::Padded, message)?;
+        let mut datagram = self.whole(MessageKind::Padded, message)?;
         datagram.resize(datagram.len().max(len), 0);
         Some(datagram)
     }
 
-    fn whole(&mut self, kind: Kind, message: &[u8]) -> Option<Vec<u8>> {
+    fn whole(&mut self, kind: MessageKind, message: &[u8]) -> Option<Vec<u8>> {
         let number = self.number()?;
         let first = prefix(kind, self.receiver, number);
         let mut datagram = first.to_vec();
@@ -217,7 +217,7 @@ impl Inner {
 pub(crate) enum Opened {
     /// An IP packet, at this place of the datagram. `newest`: no packet with a higher number has arrived; `seal`: that of a
     /// corrupted payload.
-    Segment { verdict: Verdict, packet: Range<usize>, newest: bool, seal: Option<PayloadSeal> },
+    Segment { verdict: SegmentIntegrity, packet: Range<usize>, newest: bool, seal: Option<PayloadSeal> },
     /// A control message, at this place.
     Control { message: Range<usize>, newest: bool },
     /// A damaged packet, of which it is not believed that it will not arrive intact: most of the last ones did.
@@ -266,7 +266,7 @@ impl Opener {
         &mut self,
         room: &mut [u8],
         start: usize,
-        (low, kind): (u32, Kind),
+        (low, kind): (u32, MessageKind),
         inner: Inner,
     ) -> Opened {
         let number = replay::number(self.next, low);
@@ -275,13 +275,13 @@ impl Opener {
         }
         let newest = number >= self.next;
         match kind {
-            Kind::Control => self.control(room, start, (number, newest)),
-            Kind::Padded => match room.get_mut(..start + PREFIX + PADDED_MESSAGE + TAG) {
+            MessageKind::Control => self.control(room, start, (number, newest)),
+            MessageKind::Padded => match room.get_mut(..start + PREFIX + PADDED_MESSAGE + TAG) {
                 Some(sealed) => self.control(sealed, start, (number, newest)),
                 None => Opened::Nothing,
             },
-            Kind::Segment { header } | Kind::Compact { header } => {
-                let is_compact = matches!(kind, Kind::Compact { .. });
+            MessageKind::Segment { header } | MessageKind::Compact { header } => {
+                let is_compact = matches!(kind, MessageKind::Compact { .. });
                 self.segment(room, start, (number, newest), (header, is_compact), inner)
             }
         }
@@ -325,7 +325,7 @@ impl Opener {
             self.on_authentic(number);
             if body.is_empty() || self.unseal(Part::Payload, (number, &text[header..]), &[], body) {
                 self.on_intact(number);
-                Verdict::Intact
+                SegmentIntegrity::Intact
             } else {
                 match self.corrupted.on_damaged(number) {
                     Damage::Believed => {}
@@ -335,7 +335,7 @@ impl Opener {
                 let tag = Tag::clone_from_slice(&text[header..]);
                 self.key.apply_keystream(Part::Payload, number, body);
                 seal = Some(PayloadSeal::new(self.key.clone(), number, tag));
-                Verdict::Corrupted
+                SegmentIntegrity::Corrupted
             }
         } else {
             if self.corrupted.has(number) {
@@ -347,7 +347,7 @@ impl Opener {
                 Damage::Ignored => return Opened::Nothing,
             }
             self.key.apply_keystream(Part::Header, number, text);
-            Verdict::Unreadable
+            SegmentIntegrity::Unreadable
         };
         // The TCP header is moved to its payload, and an IP header is put before it.
         let ip = inner.header();
@@ -366,7 +366,7 @@ impl Opener {
         let len = room.len();
         match ip.emit(&mut room[at..], TCP, len - tcp) {
             Ok(_) => {
-                let newest = newest && verdict != Verdict::Unreadable;
+                let newest = newest && verdict != SegmentIntegrity::Unreadable;
                 Opened::Segment { verdict, packet: at..len, newest, seal }
             }
             Err(_) => Opened::Nothing,
@@ -437,12 +437,12 @@ mod tests {
             let inner = Inner { src: Ipv6Addr::LOCALHOST, dst: Ipv6Addr::LOCALHOST, ecn: Ecn::NotEct };
             let opened = Opener::new(&key()).open(&mut room, start, (low, kind), inner);
             if let Opened::Segment { packet, verdict, .. } = opened {
-                let (Kind::Segment { header } | Kind::Compact { header }) = kind else { panic!("a control message") };
+                let (MessageKind::Segment { header } | MessageKind::Compact { header }) = kind else { panic!("a control message") };
                 let fits = head.len() == header + if body.is_empty() { 0 } else { TAG };
-                let sent = if fits && damaged == (false, false) { Verdict::Intact } else { verdict };
+                let sent = if fits && damaged == (false, false) { SegmentIntegrity::Intact } else { verdict };
                 prop_assert_eq!(verdict, sent);
                 prop_assert!(packet.start + HEADROOM >= start && packet.end == room.len());
-                if let Kind::Compact { header } = kind {
+                if let MessageKind::Compact { header } = kind {
                     prop_assert!(packet.len() > IP_HEADER + header + LEFT_OUT, "it has data");
                 }
                 prop_assert_eq!(room[packet.start] >> 4, 6);

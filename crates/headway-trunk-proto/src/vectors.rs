@@ -14,7 +14,7 @@ use crate::inner_address;
 use crate::key::Key;
 use crate::keys::{PresharedKey, PublicKey, SecretKey};
 use crate::message::Message;
-use crate::seal::{HEADROOM, IP_HEADER, Inner, Opened, Opener, Sealer, Verdict};
+use crate::seal::{HEADROOM, IP_HEADER, Inner, Opened, Opener, Sealer, SegmentIntegrity};
 use crate::secret::Secret;
 use crate::tunnel::Random;
 
@@ -248,8 +248,12 @@ fn sealed_packets_are_those_of_the_vectors() {
                 let mut damaged = sealed.to_vec();
                 *damaged.last_mut().expect("a payload") ^= 0x80;
                 let (opened, bytes) = open(&mut opener, &damaged, inner);
-                let Opened::Segment { verdict: Verdict::Corrupted, packet: place, seal: Some(seal), .. } =
-                    opened
+                let Opened::Segment {
+                    verdict: SegmentIntegrity::Corrupted,
+                    packet: place,
+                    seal: Some(seal),
+                    ..
+                } = opened
                 else {
                     panic!("{end}: {name}: {opened:?}")
                 };
@@ -261,7 +265,7 @@ fn sealed_packets_are_those_of_the_vectors() {
             let (opened, bytes) = open(&mut opener, sealed, inner);
             match opened {
                 Opened::Control { message, newest: true } => assert_eq!(bytes[message], *text),
-                Opened::Segment { verdict: Verdict::Intact, packet: place, newest, seal: None } => {
+                Opened::Segment { verdict: SegmentIntegrity::Intact, packet: place, newest, seal: None } => {
                     let mut arrived = bytes[place].to_vec();
                     if name.starts_with("compact") {
                         // Its CRCs are those of no payload.

@@ -25,7 +25,7 @@ time { white-space: nowrap; font-variant-numeric: tabular-nums }
 @media (max-width: 40rem) { .date { display: none } }";
 
 /// A file or folder in a folder.
-struct Entry {
+struct ListedFile {
     name: String,
     is_folder: bool,
     bytes: u64,
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// Folders first, then files, by name. What leads outside is not listed, as it is not served.
-fn entries(folder: &Folder, path: &Path) -> io::Result<Vec<Entry>> {
+fn entries(folder: &Folder, path: &Path) -> io::Result<Vec<ListedFile>> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
@@ -44,7 +44,7 @@ fn entries(folder: &Folder, path: &Path) -> io::Result<Vec<Entry>> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         if folder.contains(&target) && (metadata.is_dir() || metadata.is_file()) {
             let (is_folder, bytes, modified) = (metadata.is_dir(), metadata.len(), metadata.modified().ok());
-            entries.push(Entry { name, is_folder, bytes, modified });
+            entries.push(ListedFile { name, is_folder, bytes, modified });
         }
     }
     entries.sort_by(|a, b| (!a.is_folder, &a.name).cmp(&(!b.is_folder, &b.name)));
@@ -72,7 +72,7 @@ pub(super) fn listing(folder: &Folder, found: &Path, path: &str) -> io::Result<A
                         @if !path.trim_matches('/').is_empty() {
                             tr { td { a href="../" { "../" } } td.size {} td.date {} }
                         }
-                        @for Entry { name, is_folder, bytes, modified } in &entries {
+                        @for ListedFile { name, is_folder, bytes, modified } in &entries {
                             @let slash = if *is_folder { "/" } else { "" };
                             tr {
                                 td { a href=(format!("./{}{slash}", percent_encode(name))) { (name) (slash) } }

@@ -28,11 +28,11 @@ pub(super) enum Lines {
 pub(super) struct Log {
     from: SocketAddr,
     lines: Lines,
-    open: Mutex<Vec<Entry>>,
+    open: Mutex<Vec<LoggedRequest>>,
 }
 
 /// A request, and what has become of its answer.
-struct Entry {
+struct LoggedRequest {
     method: String,
     path: String,
     status: u16,
@@ -53,7 +53,7 @@ impl Log {
         Self { from, lines, open: Mutex::default() }
     }
 
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn entries(&self) -> MutexGuard<'_, Vec<LoggedRequest>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -66,7 +66,7 @@ impl Log {
         length: u64,
         received: Option<u64>,
     ) {
-        let entry = Entry { method, path, status, length, received, taken: 0, sent: 0, ended: false };
+        let entry = LoggedRequest { method, path, status, length, received, taken: 0, sent: 0, ended: false };
         self.entries().push(entry);
     }
 
@@ -98,8 +98,8 @@ impl Log {
         }
     }
 
-    fn print(&self, entry: &Entry) {
-        let Entry { method, path, status, length, received, sent, .. } = entry;
+    fn print(&self, entry: &LoggedRequest) {
+        let LoggedRequest { method, path, status, length, received, sent, .. } = entry;
         let from = self.from;
         if let Lines::Json(closed) = &self.lines {
             let mut line = serde_json::json!({

@@ -1,8 +1,8 @@
 //! Claims of a least or a greatest value: aims. Every cell counts for itself, and all or a share of them are to meet it.
 
 use super::spread::{reached_by, share_of};
-use super::value::{Place, in_unit, value_of};
-use super::{MissingCell, Outcome, Question, Spread, Verdict, WorstCell};
+use super::value::{AxisValues, in_unit, value_of};
+use super::{ClaimVerdict, MissingCell, Outcome, Question, Spread, WorstCell};
 use crate::experiment::Aim;
 use crate::results::{ManifestCell, Results};
 
@@ -30,9 +30,9 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
     let met = judged.len() - missing.len();
     let without_runs = cells.len() - judged.len();
     let verdict = match met {
-        met if met < wanted => Verdict::Missed,
-        _ if without_runs > 0 => Verdict::NoResults,
-        _ => Verdict::Met,
+        met if met < wanted => ClaimVerdict::Missed,
+        _ if without_runs > 0 => ClaimVerdict::NoResults,
+        _ => ClaimVerdict::Met,
     };
     let mut basis = if judged.len() == 1 {
         "one cell".into()
@@ -67,9 +67,9 @@ pub(super) fn judge(results: &Results, question: &Question<'_>, aim: Aim) -> Out
 
 /// The value of one cell in the unit of the claim, or as a ratio to that of the cell that differs from it
 /// in what the claim says.
-fn value_at(results: &Results, question: &Question<'_>, aim: Aim, place: &Place) -> Option<f64> {
+fn value_at(results: &Results, question: &Question<'_>, aim: Aim, place: &AxisValues) -> Option<f64> {
     let (figure, measure) = (question.figure, question.measure());
-    let value = |of: &Place| value_of(results, of, measure, question.statistic());
+    let value = |of: &AxisValues| value_of(results, of, measure, question.statistic());
     let own = value(place)?;
     Some(match beside(question, place) {
         Some(other) => match (own, value(&other)?, aim) {
@@ -82,7 +82,7 @@ fn value_at(results: &Results, question: &Question<'_>, aim: Aim, place: &Place)
 }
 
 /// What the claim compares a cell with.
-fn beside(question: &Question<'_>, place: &Place) -> Option<Place> {
+fn beside(question: &Question<'_>, place: &AxisValues) -> Option<AxisValues> {
     let mut other = place.clone();
     other.extend(question.over.clone()?);
     Some(other)

@@ -1,7 +1,7 @@
 //! Which of two is greater, as far as the runs decide it.
 
 use super::Question;
-use super::value::{Place, sample_of};
+use super::value::{AxisValues, sample_of};
 use crate::results::Results;
 use crate::statistics::{Term, interval};
 
@@ -20,14 +20,14 @@ impl Question<'_> {
     /// Whether the cells of `high` are greater than those of `low`, each less those of [`Question::minus`]
     /// beside them. What is greater by less than the slack in the wrong direction is equal. `None` without
     /// runs.
-    pub(super) fn compare(&self, results: &Results, low: &Place, high: &Place) -> Option<Compared> {
-        let sample = |place: &Place| sample_of(results, place, self.measure());
+    pub(super) fn compare(&self, results: &Results, low: &AxisValues, high: &AxisValues) -> Option<Compared> {
+        let sample = |place: &AxisValues| sample_of(results, place, self.measure());
         let mut terms = vec![
             Term { factor: 1.0 + self.claim.slack, sample: sample(high)? },
             Term { factor: -1.0, sample: sample(low)? },
         ];
         if let Some(minus) = &self.minus {
-            let beside = |place: &Place| {
+            let beside = |place: &AxisValues| {
                 let mut place = place.clone();
                 place.extend(minus.clone());
                 sample(&place)

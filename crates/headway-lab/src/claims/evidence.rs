@@ -9,8 +9,8 @@ use indexmap::IndexMap;
 
 use super::number::Claimed;
 use super::order::axis_of;
-use super::value::{Place, texts};
-use super::{Outcome, Question, Verdict};
+use super::value::{AxisValues, texts};
+use super::{ClaimVerdict, Outcome, Question};
 use crate::experiment::{Claim, EvidenceSource, Figure, Given, Scalar};
 use crate::results::{Manifest, Results};
 
@@ -43,7 +43,7 @@ pub struct Reading {
     /// Ours, in the unit of the claim: a value, a ratio, or the share of places in which the order holds.
     pub ours: f64,
     /// The verdict under it.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
 }
 
 impl Evidence {
@@ -55,7 +55,7 @@ impl Evidence {
 
     /// Whether the claim is an order that holds in most places, but nowhere in all.
     pub fn holds_in_part(&self) -> bool {
-        let in_part = |best: &Reading| best.verdict == Verdict::DirectionOnly;
+        let in_part = |best: &Reading| best.verdict == ClaimVerdict::DirectionOnly;
         self.is_order && self.best.as_ref().is_some_and(in_part)
     }
 }
@@ -128,16 +128,16 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         }
         let distance = distance(ours, claim);
         if !is_faithful {
-            if verdict == Verdict::Reproduced && distance < nearest_at_odds {
+            if verdict == ClaimVerdict::Reproduced && distance < nearest_at_odds {
                 nearest_at_odds = distance;
                 evidence.at_odds = Some(Reading { values: reading, ours, verdict });
             }
             continue;
         }
         evidence.judged += 1;
-        evidence.holding += usize::from(verdict == Verdict::Reproduced);
+        evidence.holding += usize::from(verdict == ClaimVerdict::Reproduced);
         // What is undecided of a number is its direction; the number itself is not given.
-        evidence.undecided += usize::from(evidence.is_order && verdict == Verdict::Undecided);
+        evidence.undecided += usize::from(evidence.is_order && verdict == ClaimVerdict::Undecided);
         if distance < nearest || evidence.best.is_none() {
             nearest = distance;
             evidence.best = Some(Reading { values: reading, ours, verdict });
@@ -147,7 +147,7 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
 }
 
 /// Whether a reading is what the source states, where it states anything.
-fn is_faithful(source: &EvidenceSource, reading: &Place) -> bool {
+fn is_faithful(source: &EvidenceSource, reading: &AxisValues) -> bool {
     source.stated.iter().all(|(axis, values)| {
         reading.get(axis).is_none_or(|own| values.iter().any(|value| value.to_string() == *own))
     })
@@ -170,17 +170,17 @@ fn own_or(
     stated: Option<&IndexMap<String, Scalar>>,
     own: &IndexMap<String, Scalar>,
     manifest: &Manifest,
-) -> Place {
+) -> AxisValues {
     let mut place = texts(stated.unwrap_or(own));
     place.retain(|axis, _| !manifest.readings.contains(axis));
     place
 }
 
 /// Every combination of the axes of readings.
-fn readings(manifest: &Manifest) -> Vec<Place> {
-    let mut readings: Vec<Place> = Vec::new();
+fn readings(manifest: &Manifest) -> Vec<AxisValues> {
+    let mut readings: Vec<AxisValues> = Vec::new();
     for cell in &manifest.cells {
-        let reading: Place = manifest
+        let reading: AxisValues = manifest
             .readings
             .iter()
             .filter_map(|axis| Some((axis.clone(), cell.values.get(axis)?.clone())))
@@ -193,7 +193,7 @@ fn readings(manifest: &Manifest) -> Vec<Place> {
 }
 
 /// Whether what is given holds under a reading; `None` without runs.
-fn holds(given: &Given, question: &Question<'_>, reading: &Place, sweep: &Results) -> Option<bool> {
+fn holds(given: &Given, question: &Question<'_>, reading: &AxisValues, sweep: &Results) -> Option<bool> {
     let place = |of: &IndexMap<String, Scalar>| own_or(None, of, &sweep.manifest);
     let mut claim = question.claim.clone();
     (claim.order, claim.change, claim.paper, claim.tolerance) =
@@ -207,13 +207,13 @@ fn holds(given: &Given, question: &Question<'_>, reading: &Place, sweep: &Result
     };
     let ours = asked.under(reading).ask(sweep).ours?;
     let claimed = Claimed { paper: given.paper, tolerance: given.tolerance, is_ratio: given.over.is_some() };
-    Some(claimed.judge(ours).0 == Verdict::Reproduced)
+    Some(claimed.judge(ours).0 == ClaimVerdict::Reproduced)
 }
 
 impl<'a> Question<'a> {
     /// The same question of the cells of one reading.
-    fn under(&self, reading: &Place) -> Self {
-        let within = |place: &Place| {
+    fn under(&self, reading: &AxisValues) -> Self {
+        let within = |place: &AxisValues| {
             let mut place = place.clone();
             place.extend(reading.clone());
             place
@@ -236,9 +236,9 @@ fn check(question: &Question<'_>, source: &EvidenceSource, manifest: &Manifest) 
     let given = source.given.iter().flat_map(|given| [Some(&given.of), given.over.as_ref()]).flatten();
     let given = given.map(|of| own_or(None, of, manifest));
     let order = question.claim.order.iter().flatten();
-    let order = order.map(|value| Place::from([(axis_of(question).to_owned(), value.to_string())]));
+    let order = order.map(|value| AxisValues::from([(axis_of(question).to_owned(), value.to_string())]));
     let stated = source.stated.iter().flat_map(|(axis, values)| {
-        values.iter().map(|value| Place::from([(axis.clone(), value.to_string())]))
+        values.iter().map(|value| AxisValues::from([(axis.clone(), value.to_string())]))
     });
     let named = [Some(question.of.clone()), question.over.clone(), question.minus.clone()];
     let named = named.into_iter().flatten();

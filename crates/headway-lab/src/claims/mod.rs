@@ -17,7 +17,7 @@ pub use value::in_unit;
 
 use crate::experiment::{Aim, Change, Claim, Figure, Measure, Statistic};
 use crate::results::Results;
-use value::Place;
+use value::AxisValues;
 
 /// The verdict on a claim.
 ///
@@ -32,7 +32,7 @@ use value::Place;
 /// verdict depends on the open pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// Within the tolerance; or in that order everywhere.
     Reproduced,
     /// The same, but with a parameter that was chosen to fit a number of the source.
@@ -53,7 +53,7 @@ pub enum Verdict {
     NoResults,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     /// As it is shown.
     pub const fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ pub struct Judgement {
     /// Ours by the paper's, or by the aim.
     pub ratio: Option<f64>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     /// What the verdict rests on: the distance and the tolerance, in how many places the order holds, or
     /// which cell is the worst.
     pub basis: String,
@@ -125,7 +125,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
     let mut why = claim.why.clone();
     if !changes.is_empty() {
         // The verdict and its reason belong to the conditions of the file.
-        (ours, ratio, verdict) = (None, None, Verdict::NotJudged);
+        (ours, ratio, verdict) = (None, None, ClaimVerdict::NotJudged);
         basis = format!("run with --set {}", changes.join(" --set "));
         missing.clear();
         why.clear();
@@ -139,7 +139,7 @@ fn judge_one(results: &Results, figure: &Figure, claim: &Claim) -> Judgement {
         unit: question.unit().into(),
         ratio,
         verdict: match verdict {
-            Verdict::Reproduced if claim.fitted.is_some() => Verdict::Fitted,
+            ClaimVerdict::Reproduced if claim.fitted.is_some() => ClaimVerdict::Fitted,
             verdict => verdict,
         },
         basis,
@@ -155,16 +155,16 @@ struct Question<'a> {
     claim: &'a Claim,
     /// The figure of the claim's own experiment: measure, unit and statistic are its.
     figure: &'a Figure,
-    of: Place,
-    over: Option<Place>,
-    minus: Option<Place>,
+    of: AxisValues,
+    over: Option<AxisValues>,
+    minus: Option<AxisValues>,
 }
 
 /// What was measured.
 struct Outcome {
     ours: Option<f64>,
     ratio: Option<f64>,
-    verdict: Verdict,
+    verdict: ClaimVerdict,
     basis: String,
     missing: Vec<MissingCell>,
     spread: Option<Spread>,
@@ -173,7 +173,7 @@ struct Outcome {
 impl Outcome {
     fn no_runs() -> Self {
         let basis = "no runs to judge by".into();
-        let verdict = Verdict::NoResults;
+        let verdict = ClaimVerdict::NoResults;
         Self { ours: None, ratio: None, verdict, basis, missing: Vec::new(), spread: None }
     }
 }

@@ -1,8 +1,8 @@
 //! Claims of a value or of a ratio.
 
 use super::compare::Compared;
-use super::value::{Place, in_unit, value_of};
-use super::{Outcome, Question, Verdict};
+use super::value::{AxisValues, in_unit, value_of};
+use super::{ClaimVerdict, Outcome, Question};
 use crate::results::Results;
 
 /// A value may be off by this factor and still show the direction.
@@ -14,11 +14,11 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
     };
     let claimed = Claimed { paper, tolerance: question.claim.tolerance, is_ratio: question.over.is_some() };
     let (mut verdict, mut basis) = claimed.judge(ours);
-    if claimed.has_direction() && verdict != Verdict::Reproduced {
+    if claimed.has_direction() && verdict != ClaimVerdict::Reproduced {
         let compared = question.over.as_ref().and_then(|over| question.compare(results, over, &question.of));
         let reverse = question.over.as_ref().and_then(|over| question.compare(results, &question.of, over));
         if ![compared, reverse].contains(&Some(Compared::Greater)) {
-            verdict = Verdict::Undecided;
+            verdict = ClaimVerdict::Undecided;
             basis = format!("{}; the runs do not show on which side of 1", claimed.distance(ours));
         }
     }
@@ -28,7 +28,7 @@ pub(super) fn judge(results: &Results, question: &Question<'_>) -> Outcome {
 /// The number in the unit of the claim.
 fn ours(results: &Results, question: &Question<'_>) -> Option<f64> {
     let (figure, measure) = (question.figure, question.measure());
-    let value = |of: &Place| value_of(results, of, measure, question.statistic());
+    let value = |of: &AxisValues| value_of(results, of, measure, question.statistic());
     let of = value(&question.of)?;
     Some(match &question.over {
         Some(over) => of / value(over)?,
@@ -63,32 +63,33 @@ impl Claimed {
         )
     }
 
-    /// The verdict, and what it rests on; the rule is that of [`Verdict`].
-    pub(super) fn judge(self, ours: f64) -> (Verdict, String) {
+    /// The verdict, and what it rests on; the rule is that of [`ClaimVerdict`].
+    pub(super) fn judge(self, ours: f64) -> (ClaimVerdict, String) {
         let Self { paper, tolerance, is_ratio } = self;
         let ratio = ours / paper;
         let distance = self.distance(ours);
         if is_ratio && paper == 1.0 {
             let ahead = ours.max(1.0 / ours);
             let note = format!("one is {ahead:.2} times the other, {:.2} allowed", 1.0 + tolerance);
-            let verdict = if ahead <= 1.0 + tolerance { Verdict::Reproduced } else { Verdict::NotReproduced };
+            let verdict =
+                if ahead <= 1.0 + tolerance { ClaimVerdict::Reproduced } else { ClaimVerdict::NotReproduced };
             return (verdict, note);
         }
         if (ratio - 1.0).abs() <= tolerance {
-            return (Verdict::Reproduced, distance);
+            return (ClaimVerdict::Reproduced, distance);
         }
         if is_ratio {
             let same_side = (ours > 1.0 && paper > 1.0) || (ours < 1.0 && paper < 1.0);
             return if same_side {
-                (Verdict::DirectionOnly, format!("{distance}; the same side of 1"))
+                (ClaimVerdict::DirectionOnly, format!("{distance}; the same side of 1"))
             } else {
-                (Verdict::NotReproduced, format!("{distance}; not on the same side of 1"))
+                (ClaimVerdict::NotReproduced, format!("{distance}; not on the same side of 1"))
             };
         }
         if (1.0 / SAME_DIRECTION..=SAME_DIRECTION).contains(&ratio) {
-            (Verdict::DirectionOnly, format!("{distance}; within a factor of {SAME_DIRECTION}"))
+            (ClaimVerdict::DirectionOnly, format!("{distance}; within a factor of {SAME_DIRECTION}"))
         } else {
-            (Verdict::NotReproduced, format!("{distance}; off by a factor above {SAME_DIRECTION}"))
+            (ClaimVerdict::NotReproduced, format!("{distance}; off by a factor above {SAME_DIRECTION}"))
         }
     }
 }
@@ -97,17 +98,17 @@ impl Claimed {
 mod tests {
     use super::*;
 
-    fn verdict(paper: f64, is_ratio: bool, ours: f64) -> Verdict {
+    fn verdict(paper: f64, is_ratio: bool, ours: f64) -> ClaimVerdict {
         Claimed { paper, tolerance: 0.25, is_ratio }.judge(ours).0
     }
 
     #[test]
     fn a_claim_of_equality_has_no_direction() {
         for ours in [1.0, 0.9, 1.1, 0.801, 1.25] {
-            assert_eq!(verdict(1.0, true, ours), Verdict::Reproduced, "{ours}");
+            assert_eq!(verdict(1.0, true, ours), ClaimVerdict::Reproduced, "{ours}");
         }
         for ours in [0.79, 1.26, 0.5, 2.0, 0.01, 100.0, 0.0, f64::INFINITY] {
-            assert_eq!(verdict(1.0, true, ours), Verdict::NotReproduced, "{ours}");
+            assert_eq!(verdict(1.0, true, ours), ClaimVerdict::NotReproduced, "{ours}");
         }
         // Whichever of the two stands above the line.
         for step in 1..1000 {
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn ratios_have_a_direction_and_1_has_none() {
         let (reproduced, direction, not) =
-            (Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced);
+            (ClaimVerdict::Reproduced, ClaimVerdict::DirectionOnly, ClaimVerdict::NotReproduced);
         let cases = [(6.0, reproduced), (4.6, reproduced), (1.03, direction), (60.0, direction), (0.9, not)];
         for (ours, expected) in cases {
             assert_eq!(verdict(6.0, true, ours), expected, "{ours}");
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn values_show_the_direction_within_a_factor_of_three() {
         let (reproduced, direction, not) =
-            (Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced);
+            (ClaimVerdict::Reproduced, ClaimVerdict::DirectionOnly, ClaimVerdict::NotReproduced);
         for (ours, expected) in
             [(430.0, reproduced), (530.0, reproduced), (600.0, direction), (150.0, direction)]
         {

@@ -1,18 +1,18 @@
 //! Claims of an order, or of a change along an axis.
 
 use super::compare::Compared;
-use super::value::Place;
-use super::{Outcome, Question, Verdict};
+use super::value::AxisValues;
+use super::{ClaimVerdict, Outcome, Question};
 use crate::results::Results;
 
 pub(super) fn judge(results: &Results, question: &Question<'_>, order: &[String]) -> Outcome {
     let axis = axis_of(question);
-    let at = |place: &Place, value: &String| {
+    let at = |place: &AxisValues, value: &String| {
         let mut of = place.clone();
         of.insert(axis.into(), value.clone());
         of
     };
-    let judged = |place: &Place| {
+    let judged = |place: &AxisValues| {
         let pairs: Option<Vec<Compared>> = order
             .windows(2)
             .map(|pair| question.compare(results, &at(place, &pair[0]), &at(place, &pair[1])))
@@ -51,14 +51,14 @@ fn whole(pairs: &[Compared]) -> Compared {
 }
 
 /// What can be said whatever the open places are.
-fn verdict(holding: usize, open: usize, places: usize) -> Verdict {
+fn verdict(holding: usize, open: usize, places: usize) -> ClaimVerdict {
     let with = |holding: usize| match holding {
-        all if all == places => Verdict::Reproduced,
-        most if 2 * most > places => Verdict::DirectionOnly,
-        _ => Verdict::NotReproduced,
+        all if all == places => ClaimVerdict::Reproduced,
+        most if 2 * most > places => ClaimVerdict::DirectionOnly,
+        _ => ClaimVerdict::NotReproduced,
     };
     let (least, most) = (with(holding), with(holding + open));
-    if least == most { least } else { Verdict::Undecided }
+    if least == most { least } else { ClaimVerdict::Undecided }
 }
 
 /// The axis along which the order runs.
@@ -67,8 +67,8 @@ pub(super) fn axis_of<'a>(question: &Question<'a>) -> &'a str {
 }
 
 /// Every combination of the other axes is a place in which the order may hold.
-fn places(results: &Results, axis: &str, limits: &Place) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn places(results: &Results, axis: &str, limits: &AxisValues) -> Vec<AxisValues> {
+    let mut places: Vec<AxisValues> = Vec::new();
     for cell in &results.manifest.cells {
         let mut place = cell.values.clone();
         place.shift_remove(axis);
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_open_decides_nothing() {
-        use Verdict::{DirectionOnly, NotReproduced, Reproduced, Undecided};
+        use ClaimVerdict::{DirectionOnly, NotReproduced, Reproduced, Undecided};
         let cases = [
             ((9, 0), Reproduced),
             ((8, 0), DirectionOnly),

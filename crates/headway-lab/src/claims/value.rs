@@ -7,25 +7,30 @@ use crate::results::{ManifestCell, Results};
 use crate::statistics::{Sample, statistic_of};
 
 /// A value for some of the axes.
-pub(super) type Place = IndexMap<String, String>;
+pub(super) type AxisValues = IndexMap<String, String>;
 
-pub(super) fn texts<T: ToString>(of: &IndexMap<String, T>) -> Place {
+pub(super) fn texts<T: ToString>(of: &IndexMap<String, T>) -> AxisValues {
     of.iter().map(|(axis, value)| (axis.clone(), value.to_string())).collect()
 }
 
 /// The statistic over all runs of the cells that match.
-pub(super) fn value_of(results: &Results, of: &Place, measure: Measure, statistic: Statistic) -> Option<f64> {
+pub(super) fn value_of(
+    results: &Results,
+    of: &AxisValues,
+    measure: Measure,
+    statistic: Statistic,
+) -> Option<f64> {
     statistic_of(values_of(results, of, measure).map(|(_, value)| value).collect(), statistic)
 }
 
 /// All runs of the cells that match; `None` if there are none.
-pub(super) fn sample_of(results: &Results, of: &Place, measure: Measure) -> Option<Sample> {
+pub(super) fn sample_of(results: &Results, of: &AxisValues, measure: Measure) -> Option<Sample> {
     let (seeds, values): (Vec<u64>, Vec<f64>) = values_of(results, of, measure).unzip();
     Sample::new(seeds, values)
 }
 
 /// The seed and the value of each run of the cells that match.
-fn values_of(results: &Results, of: &Place, measure: Measure) -> impl Iterator<Item = (u64, f64)> {
+fn values_of(results: &Results, of: &AxisValues, measure: Measure) -> impl Iterator<Item = (u64, f64)> {
     let matches = |cell: &ManifestCell| of.iter().all(|(name, value)| cell.value(name) == Some(value));
     results
         .manifest

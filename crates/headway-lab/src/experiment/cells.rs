@@ -87,7 +87,7 @@ pub(super) fn enumerate(
         if draws.is_some() {
             values.shift_insert(0, AXIS.into(), link.to_string());
         }
-        let place = Place { values, drawn: drawn.clone() };
+        let place = Combination { values, drawn: drawn.clone() };
         if read.skips(&place.all()) {
             continue;
         }
@@ -120,13 +120,13 @@ fn combination(read: &ExperimentFile, place: usize, count: usize) -> IndexMap<St
 
 /// A combination of the axes, on a link.
 #[derive(Default)]
-struct Place {
+struct Combination {
     values: IndexMap<String, String>,
     /// What was drawn for the link.
     drawn: IndexMap<String, String>,
 }
 
-impl Place {
+impl Combination {
     /// All that values may name.
     fn all(&self) -> IndexMap<String, String> {
         self.values.iter().chain(&self.drawn).map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -136,7 +136,7 @@ impl Place {
 /// `None` where the clock is an axis, and the sender none of that clock's.
 fn cell(
     read: &ExperimentFile,
-    place: Place,
+    place: Combination,
     origin: Origin<'_>,
     traces: &Traces<'_>,
 ) -> Result<Option<Cell>, LabError> {
@@ -171,14 +171,14 @@ pub(crate) fn stored(settings: &IndexMap<String, String>, traces: &Traces<'_>) -
         return Err(KeyError { key: "settings", problem: format!("{name}: {problem}") });
     }
     let given = keys().iter().filter_map(|key| Some((key, settings.get(key.name)?.clone()))).collect();
-    let cell = of_keys(given, Place::default(), traces)?;
+    let cell = of_keys(given, Combination::default(), traces)?;
     cell.ok_or_else(|| KeyError { key: "clock", problem: "expected a sender of that clock".into() })
 }
 
 /// The cell with these keys; `None` where the clock is an axis, and the sender none of that clock's.
 fn of_keys(
     given: Vec<(&'static Key, String)>,
-    Place { values, drawn }: Place,
+    Combination { values, drawn }: Combination,
     traces: &Traces<'_>,
 ) -> Result<Option<Cell>, KeyError> {
     let value = |name: &str| given.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str());

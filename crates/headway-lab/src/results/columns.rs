@@ -2,7 +2,7 @@
 
 use headway_scenario::parameters;
 use headway_sim::race::METRICS;
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 
 use super::Row;
 
@@ -12,7 +12,7 @@ pub struct Column {
     /// Its name, with the unit.
     pub name: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What it means.
     pub meaning: &'static str,
 }
@@ -27,11 +27,11 @@ pub fn columns() -> impl Iterator<Item = Column> {
     let run = [
         Column {
             name: "link",
-            kind: Kind::Integer,
+            kind: ValueKind::Integer,
             meaning: "number of the link, if links are drawn at random; empty: they are not",
         },
-        Column { name: "run", kind: Kind::Integer, meaning: "number of the run within its cell" },
-        Column { name: "seed", kind: Kind::Integer, meaning: "seed of the run" },
+        Column { name: "run", kind: ValueKind::Integer, meaning: "number of the run within its cell" },
+        Column { name: "seed", kind: ValueKind::Integer, meaning: "seed of the run" },
     ];
     let measures =
         METRICS.iter().map(|metric| Column { name: metric.name, kind: metric.kind, meaning: metric.meaning });

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
@@ -41,13 +41,13 @@ pub(super) fn read(results: &Results, folder: &Path) -> Result<Vec<u8>, LabError
 
 /// Whether each row has a value for each column: descriptions by other versions may have more or fewer parameters.
 fn are_complete(rows: &[Vec<Value>]) -> Result<(), String> {
-    let kinds: Vec<Kind> = columns().map(|column| column.kind).collect();
-    let is_one = |(value, kind): (&Value, &Kind)| match value {
+    let kinds: Vec<ValueKind> = columns().map(|column| column.kind).collect();
+    let is_one = |(value, kind): (&Value, &ValueKind)| match value {
         Value::Nothing => true,
-        Value::Text(_) => *kind == Kind::Text,
-        Value::Integer(_) => matches!(kind, Kind::Integer | Kind::Number),
-        Value::Number(_) => *kind == Kind::Number,
-        Value::Flag(_) => *kind == Kind::Flag,
+        Value::Text(_) => *kind == ValueKind::Text,
+        Value::Integer(_) => matches!(kind, ValueKind::Integer | ValueKind::Number),
+        Value::Number(_) => *kind == ValueKind::Number,
+        Value::Flag(_) => *kind == ValueKind::Flag,
     };
     match rows.iter().find(|row| row.len() != kinds.len() || !row.iter().zip(&kinds).all(is_one)) {
         Some(row) => Err(format!(
@@ -106,9 +106,9 @@ fn check(bytes: &[u8], rows: &[Vec<Value>]) -> Result<(), String> {
 }
 
 /// JSON does not distinguish integers from other numbers.
-fn is_same(expected: &Value, found: &Value, kind: Kind) -> bool {
+fn is_same(expected: &Value, found: &Value, kind: ValueKind) -> bool {
     expected == found
-        || (kind == Kind::Number && expected.number().is_some() && expected.number() == found.number())
+        || (kind == ValueKind::Number && expected.number().is_some() && expected.number() == found.number())
 }
 
 /// The values of a column.

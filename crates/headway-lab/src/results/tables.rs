@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use headway_sim::{Kind, Value};
+use headway_sim::{Value, ValueKind};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -91,10 +91,10 @@ pub(super) fn parquet(rows: &[Vec<Value>]) -> Result<Vec<u8>, parquet::errors::P
 
 fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
     let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Integer => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Kind::Number => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
+        ValueKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ValueKind::Integer => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        ValueKind::Number => (Physical::DOUBLE, None),
+        ValueKind::Flag => (Physical::BOOLEAN, None),
     };
     Type::primitive_type_builder(column.name, physical)
         .with_logical_type(logical)
@@ -104,13 +104,13 @@ fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
 
 fn write_column<'a>(
     writer: &mut SerializedColumnWriter<'_>,
-    kind: Kind,
+    kind: ValueKind,
     values: impl Iterator<Item = &'a Value> + Clone,
 ) -> Result<(), parquet::errors::ParquetError> {
     // 1 where there is a value, 0 where there is none.
     let levels: Vec<i16> = values.clone().map(|value| i16::from(*value != Value::Nothing)).collect();
     match kind {
-        Kind::Text => {
+        ValueKind::Text => {
             let texts: Vec<ByteArray> = values
                 .filter_map(|value| match value {
                     Value::Text(text) => Some(ByteArray::from(text.as_str())),
@@ -119,7 +119,7 @@ fn write_column<'a>(
                 .collect();
             writer.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None)?;
         }
-        Kind::Integer => {
+        ValueKind::Integer => {
             let numbers: Vec<i64> = values
                 .filter_map(|value| match value {
                     // The logical type says that the bits are unsigned.
@@ -129,7 +129,7 @@ fn write_column<'a>(
                 .collect();
             writer.typed::<Int64Type>().write_batch(&numbers, Some(&levels), None)?;
         }
-        Kind::Number => {
+        ValueKind::Number => {
             let numbers: Vec<f64> = values
                 .filter_map(|value| match value {
                     Value::Number(number) => Some(*number),
@@ -140,7 +140,7 @@ fn write_column<'a>(
                 .collect();
             writer.typed::<DoubleType>().write_batch(&numbers, Some(&levels), None)?;
         }
-        Kind::Flag => {
+        ValueKind::Flag => {
             let flags: Vec<bool> = values
                 .filter_map(|value| match value {
                     Value::Flag(flag) => Some(*flag),

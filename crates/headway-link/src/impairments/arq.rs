@@ -19,14 +19,14 @@ pub(crate) struct Arq<F, A> {
     /// The number of the first place in `sequence`.
     first: u64,
     /// From the first frame that is not resolved on.
-    sequence: VecDeque<Place<A>>,
+    sequence: VecDeque<FrameFate<A>>,
     /// No frame is handed up before those in front of it: the time of the last one.
     released: Instant,
 }
 
 /// What has become of a frame.
 #[derive(Clone, Debug)]
-enum Place<A> {
+enum FrameFate<A> {
     Awaited,
     Arrived(Instant, A),
     GivenUp(Instant),
@@ -46,13 +46,13 @@ impl<F, A> Arq<F, A> {
     /// Numbers a frame that is transmitted for the first time.
     pub(crate) fn number(&mut self) -> Ticket {
         let number = self.first + self.sequence.len() as u64;
-        self.sequence.push_back(Place::Awaited);
+        self.sequence.push_back(FrameFate::Awaited);
         Ticket { number, retransmissions: 0 }
     }
 
     /// A frame arrives intact `at` that time.
     pub(crate) fn arrived(&mut self, ticket: Ticket, at: Instant, frame: A) {
-        self.resolve(ticket, Place::Arrived(at, frame));
+        self.resolve(ticket, FrameFate::Arrived(at, frame));
     }
 
     /// A frame arrives damaged `at` that time; `retransmit_at` is the earliest time to retransmit it, unless the request
@@ -60,7 +60,7 @@ impl<F, A> Arq<F, A> {
     /// was its last retransmission.
     pub(crate) fn damaged(&mut self, ticket: Ticket, at: Instant, retransmit_at: Instant, frame: F) -> bool {
         if ticket.retransmissions == self.max_retransmissions {
-            self.resolve(ticket, Place::GivenUp(at));
+            self.resolve(ticket, FrameFate::GivenUp(at));
             return false;
         }
         let ticket = Ticket { retransmissions: ticket.retransmissions + 1, ..ticket };
@@ -69,7 +69,7 @@ impl<F, A> Arq<F, A> {
         true
     }
 
-    fn resolve(&mut self, ticket: Ticket, place: Place<A>) {
+    fn resolve(&mut self, ticket: Ticket, place: FrameFate<A>) {
         let index = (ticket.number - self.first) as usize;
         self.sequence[index] = place;
     }
@@ -89,12 +89,12 @@ impl<F, A> Arq<F, A> {
     pub(crate) fn pop_released(&mut self) -> Option<(Instant, A)> {
         loop {
             let (at, frame) = match self.sequence.pop_front()? {
-                Place::Awaited => {
-                    self.sequence.push_front(Place::Awaited);
+                FrameFate::Awaited => {
+                    self.sequence.push_front(FrameFate::Awaited);
                     return None;
                 }
-                Place::Arrived(at, frame) => (at, Some(frame)),
-                Place::GivenUp(at) => (at, None),
+                FrameFate::Arrived(at, frame) => (at, Some(frame)),
+                FrameFate::GivenUp(at) => (at, None),
             };
             self.first += 1;
             self.released = self.released.max(at);
@@ -106,7 +106,7 @@ impl<F, A> Arq<F, A> {
 
     /// Frames that are held, waiting for a retransmission or for those in front of them.
     pub(crate) fn len(&self) -> usize {
-        let arrived = self.sequence.iter().filter(|place| matches!(place, Place::Arrived(..))).count();
+        let arrived = self.sequence.iter().filter(|place| matches!(place, FrameFate::Arrived(..))).count();
         self.retransmissions.len() + arrived
     }
 }

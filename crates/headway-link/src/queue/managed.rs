@@ -11,12 +11,12 @@ const IDLE_PACKET: u64 = 1_500;
 
 /// A queue of the discipline that [`LinkConfig::aqm`] names.
 #[derive(Clone, Debug)]
-pub struct ManagedQueue<P>(Kind<P>);
+pub struct ManagedQueue<P>(PacketQueue<P>);
 
 /// The plain queue apart from the others: most links have it, and every packet passes through several of its
 /// functions. So these are inlined, and those of the others are not.
 #[derive(Clone, Debug)]
-enum Kind<P> {
+enum PacketQueue<P> {
     DropTail(DropTail<P>),
     Active(Box<Active<P>>),
 }
@@ -37,7 +37,7 @@ impl<P> ManagedQueue<P> {
         let limit = config.queue;
         let random = || Streams::new(seed).queue;
         let active = match config.aqm {
-            Aqm::None => return Self(Kind::DropTail(DropTail::new(config))),
+            Aqm::None => return Self(PacketQueue::DropTail(DropTail::new(config))),
             Aqm::Codel { target, interval } => Active::Codel(Codel::new(limit, target, interval)),
             Aqm::FqCodel { target, interval } => {
                 Active::FqCodel(FqCodel::new(limit, target, interval, random().below(u64::MAX)))
@@ -50,7 +50,7 @@ impl<P> ManagedQueue<P> {
                 Active::Red(Red::new(limit, Thresholds { min, max, max_p }, packet_time, random()))
             }
         };
-        Self(Kind::Active(Box::new(active)))
+        Self(PacketQueue::Active(Box::new(active)))
     }
 }
 
@@ -58,8 +58,8 @@ impl<P> ManagedQueue<P> {
 macro_rules! either {
     ($self:ident, $queue:ident => $what:expr) => {
         match $self {
-            ManagedQueue(Kind::DropTail($queue)) => $what,
-            ManagedQueue(Kind::Active($queue)) => $what,
+            ManagedQueue(PacketQueue::DropTail($queue)) => $what,
+            ManagedQueue(PacketQueue::Active($queue)) => $what,
         }
     };
 }

@@ -51,7 +51,7 @@ struct Estimate {
 
 /// What RED says of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum RedDecision {
     Pass,
     /// By chance, while the average is between the thresholds.
     Notify,
@@ -96,10 +96,10 @@ impl Estimate {
     }
 
     /// What becomes of an arrival, once the average is that of its time.
-    fn judge(&mut self, random: &mut Stream) -> Verdict {
+    fn judge(&mut self, random: &mut Stream) -> RedDecision {
         if self.avg < self.min {
             self.count = -1;
-            return Verdict::Pass;
+            return RedDecision::Pass;
         }
         self.count += 1;
         let p_b = if self.avg < self.max {
@@ -113,10 +113,10 @@ impl Estimate {
         let rest = ONE - self.count.saturating_mul(p_b);
         let notifies = rest <= p_b || (random.below(ONE as u64) as i64) < part(p_b, ONE, rest);
         if !notifies {
-            return Verdict::Pass;
+            return RedDecision::Pass;
         }
         self.count = 0;
-        if self.avg < self.max { Verdict::Notify } else { Verdict::Drop }
+        if self.avg < self.max { RedDecision::Notify } else { RedDecision::Drop }
     }
 }
 
@@ -142,9 +142,9 @@ impl<P> Red<P> {
         P: AsMut<[u8]>,
     {
         match self.estimate.judge(&mut self.random) {
-            Verdict::Pass => true,
-            Verdict::Notify => mark_capable(frame, counters),
-            Verdict::Drop => false,
+            RedDecision::Pass => true,
+            RedDecision::Notify => mark_capable(frame, counters),
+            RedDecision::Drop => false,
         }
     }
 }
@@ -239,7 +239,7 @@ mod tests {
         let mut estimate = Estimate { avg: packets(10.0), ..estimate(0.04) };
         let mut random = Streams::new(5).queue;
         let drops: Vec<usize> =
-            (0..1_000_000).filter(|_| estimate.judge(&mut random) == Verdict::Notify).collect();
+            (0..1_000_000).filter(|_| estimate.judge(&mut random) == RedDecision::Notify).collect();
         let mut distances = [0u32; 51];
         drops.windows(2).for_each(|pair| distances[pair[1] - pair[0]] += 1);
         assert_eq!((distances[0], distances[50]), (0, 0));
@@ -254,7 +254,7 @@ mod tests {
             // Without the count, each arrival has p_b.
             let dropped = |_: &i32| {
                 let mut estimate = Estimate { avg: packets(average), ..estimate(0.1) };
-                estimate.judge(&mut random) != Verdict::Pass
+                estimate.judge(&mut random) != RedDecision::Pass
             };
             f64::from((0..20_000).filter(dropped).count() as u32) / 20_000.0
         };

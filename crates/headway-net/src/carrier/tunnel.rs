@@ -13,8 +13,8 @@ use std::sync::Arc;
 use headway_tcp::Transmit;
 use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, Tunnel,
-    TunnelCounters, Verdict, inner_mtu,
+    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, SegmentIntegrity,
+    Tunnel, TunnelCounters, inner_mtu,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -103,7 +103,7 @@ impl TunnelMonitor {
 
 /// What a datagram contained.
 struct TunnelArrival {
-    verdict: Verdict,
+    verdict: SegmentIntegrity,
     packet: Range<usize>,
     tag: Option<Arc<dyn PayloadTag>>,
 }
@@ -331,13 +331,13 @@ impl Carrier for TunnelCarrier {
             let (room, at) = self.inbox.with_header(index, HEADROOM);
             let packet = &room[packet.clone()];
             let received = match verdict {
-                Verdict::Intact => Received::parse(packet, ChecksumTrust::Tcp),
-                Verdict::Corrupted => match Segment::parse(packet) {
+                SegmentIntegrity::Intact => Received::parse(packet, ChecksumTrust::Tcp),
+                SegmentIntegrity::Corrupted => match Segment::parse(packet) {
                     Ok(segment) => Received::Corrupted(segment),
                     Err(error) => Received::Malformed(error),
                 },
                 // Whatever its own sums say: a header that was not authenticated is not believed.
-                Verdict::Unreadable => Received::Unreadable(Datagram::parse(packet).ok()),
+                SegmentIntegrity::Unreadable => Received::Unreadable(Datagram::parse(packet).ok()),
             };
             packets.push(Arrival { packet, at, received, is_asking: false, tag: tag.clone() });
         }

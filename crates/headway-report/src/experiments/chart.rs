@@ -9,7 +9,7 @@ use super::panels::{Panel, Point, Series};
 use super::words::{short, spoken};
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm};
-use crate::page::canvas::{self, Area, Chart, Error, Margins, Place, WIDTH};
+use crate::page::canvas::{self, Area, Chart, DrawingPoint, Error, Margins, WIDTH};
 use crate::page::palette::Ink;
 use crate::page::series;
 
@@ -125,7 +125,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Where a value lies in the chart.
-    fn spot(&self, chart: &Chart<'_>, x: f64, value: f64) -> Place {
+    fn spot(&self, chart: &Chart<'_>, x: f64, value: f64) -> DrawingPoint {
         let place = if self.figure.log { logarithm(value) } else { value };
         chart.plotting_area().map_coordinate(&(x, place))
     }
@@ -133,14 +133,14 @@ impl<'a> Frame<'a> {
     fn paint_lines(&self, area: &Area<'_>, chart: &Chart<'_>, panel: &Panel) -> Result<(), Error> {
         for series in &panel.series {
             let ink = series::ink(series.look);
-            let drawn: Vec<(&Point, Place)> = self
+            let drawn: Vec<(&Point, DrawingPoint)> = self
                 .along
                 .places
                 .iter()
                 .zip(&series.points)
                 .filter_map(|(x, point)| Some((point, self.spot(chart, *x, point.value?))))
                 .collect();
-            let path: Vec<Place> = drawn.iter().map(|(_, place)| *place).collect();
+            let path: Vec<DrawingPoint> = drawn.iter().map(|(_, place)| *place).collect();
             canvas::line(area, path, ink.colour().stroke_width(4))?;
         }
         // Whiskers and marks above all lines.
@@ -216,7 +216,7 @@ impl<'a> Frame<'a> {
         &self,
         area: &Area<'_>,
         (series, point): (&Series, &Point),
-        place: Place,
+        place: DrawingPoint,
         height: impl Fn(f64) -> i32,
     ) -> Result<(), Error> {
         if let Some(summary) = point.summary.as_ref().filter(|summary| summary.count > 1) {

@@ -7,13 +7,13 @@ use crate::terms::explained;
 /// A column.
 pub(super) struct Column {
     head: Markup,
-    kind: Kind,
+    kind: CellKind,
     cells: Vec<Markup>,
 }
 
 /// How the cells of a column look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     /// They name their rows.
     Name,
     /// Sentences.
@@ -27,30 +27,30 @@ enum Kind {
 impl Column {
     /// Names of rows.
     pub(super) fn names(head: &str) -> Self {
-        Self::of(html! { (head) }, Kind::Name)
+        Self::of(html! { (head) }, CellKind::Name)
     }
 
     /// Sentences.
     pub(super) fn words(head: &str) -> Self {
-        Self::of(html! { (head) }, Kind::Words)
+        Self::of(html! { (head) }, CellKind::Words)
     }
 
     /// Short values.
     pub(super) fn labelled(head: &'static str) -> Self {
-        Self::of(html! { (head) }, Kind::Labelled(head.to_owned()))
+        Self::of(html! { (head) }, CellKind::Labelled(head.to_owned()))
     }
 
     /// Short values, with terms of the head explained.
     pub(super) fn explained(head: &str) -> Self {
-        Self::of(explained(head), Kind::Labelled(head.to_owned()))
+        Self::of(explained(head), CellKind::Labelled(head.to_owned()))
     }
 
     /// Short values that say themselves what they are.
     pub(super) fn plain(head: Markup) -> Self {
-        Self::of(head, Kind::Plain)
+        Self::of(head, CellKind::Plain)
     }
 
-    fn of(head: Markup, kind: Kind) -> Self {
+    fn of(head: Markup, kind: CellKind) -> Self {
         Self { head, kind, cells: Vec::new() }
     }
 
@@ -66,10 +66,10 @@ impl Column {
     fn cell(&self, row: usize) -> Markup {
         let Some(cell) = self.cells.get(row) else { return html! { td {} } };
         match self.kind {
-            Kind::Name => html! { th scope="row" { (cell) } },
-            Kind::Words => html! { td.says { (cell) } },
-            Kind::Labelled(ref label) => html! { td data-label=(label) { (cell) } },
-            Kind::Plain => html! { td { (cell) } },
+            CellKind::Name => html! { th scope="row" { (cell) } },
+            CellKind::Words => html! { td.says { (cell) } },
+            CellKind::Labelled(ref label) => html! { td data-label=(label) { (cell) } },
+            CellKind::Plain => html! { td { (cell) } },
         }
     }
 }

@@ -17,10 +17,10 @@ pub(super) struct Grid {
     title: String,
     corner: String,
     columns: Vec<String>,
-    rows: Vec<(String, Vec<Entry>)>,
+    rows: Vec<(String, Vec<GridCell>)>,
 }
 
-struct Entry {
+struct GridCell {
     value: String,
     interval: String,
     unfinished: String,
@@ -49,7 +49,7 @@ impl Grid {
                 .enumerate()
                 .map(|(place, point)| {
                     let entries = panel.series.iter().filter_map(|series| series.points.get(place));
-                    (short(&point.x), entries.map(Entry::of).collect())
+                    (short(&point.x), entries.map(GridCell::of).collect())
                 })
                 .collect(),
         }
@@ -124,7 +124,7 @@ impl Grid {
     }
 }
 
-impl Entry {
+impl GridCell {
     fn of(point: &Point) -> Self {
         let interval =
             point.summary.as_ref().filter(|summary| summary.count > 1).map(|summary| summary.interval);

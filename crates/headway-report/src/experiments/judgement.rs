@@ -1,8 +1,8 @@
 //! A judgement in the words of the pages and tables.
 
-use headway_lab::{Aim, Judgement, Verdict};
+use headway_lab::{Aim, ClaimVerdict, Judgement};
 
-use super::Entry;
+use super::ReportedExperiment;
 use super::words::{aim_text, number, share_of_places, with_unit};
 
 /// What an aim wants, in this unit, and of which share of the cells if not of all.
@@ -38,8 +38,8 @@ pub(super) fn ratio(judgement: &Judgement) -> String {
 }
 
 /// The verdict on the claim.
-pub(super) fn verdict(entry: &Entry, judgement: &Judgement) -> &'static str {
-    if entry.figure.is_none() && judgement.verdict == Verdict::NoResults {
+pub(super) fn verdict(entry: &ReportedExperiment, judgement: &Judgement) -> &'static str {
+    if entry.figure.is_none() && judgement.verdict == ClaimVerdict::NoResults {
         return "not run";
     }
     judgement.verdict.name()
@@ -56,7 +56,7 @@ pub(super) fn missing(judgement: &Judgement) -> String {
 
 /// What the experiment's author says of the verdict, what it rests on, and what was fitted; nothing of what was not
 /// run.
-pub(super) fn why(entry: &Entry, judgement: &Judgement) -> String {
+pub(super) fn why(entry: &ReportedExperiment, judgement: &Judgement) -> String {
     if entry.figure.is_none() {
         return String::new();
     }

@@ -4,7 +4,7 @@ use headway_lab::{Judgement, Mean, Results, Spread, WorstCell};
 use headway_scenario::key;
 use maud::{Markup, html};
 
-use super::Entry;
+use super::ReportedExperiment;
 use super::columns::{Column, table};
 use super::markdown::{escaped, row};
 use super::words::{count, number, with_unit};
@@ -65,7 +65,7 @@ fn command(results: &Results, place: usize) -> Option<String> {
 }
 
 /// The claims of an experiment that are about drawn links.
-fn spreads(entry: &Entry) -> Vec<(&Judgement, &Spread)> {
+fn spreads(entry: &ReportedExperiment) -> Vec<(&Judgement, &Spread)> {
     entry.judgements.iter().filter_map(|judgement| Some((judgement, judgement.spread.as_ref()?))).collect()
 }
 
@@ -81,14 +81,14 @@ fn distinct<'a>(spreads: &[(&'a Judgement, &'a Spread)]) -> Vec<(&'a Judgement, 
 }
 
 /// How many links there are, and which.
-fn which(entry: &Entry) -> String {
+fn which(entry: &ReportedExperiment) -> String {
     let manifest = &entry.results.manifest;
     let links = manifest.draw.as_ref().map_or(0, |draw| draw.links);
     format!("{}, drawn from seed {}", count(links, "link", "links"), manifest.seed)
 }
 
 /// On the page, beneath the claims.
-pub(super) fn section(entry: &Entry) -> Markup {
+pub(super) fn section(entry: &ReportedExperiment) -> Markup {
     let spreads = spreads(entry);
     if spreads.is_empty() {
         return html! {};
@@ -117,7 +117,7 @@ pub(super) fn section(entry: &Entry) -> Markup {
     }
 }
 
-fn worst(entry: &Entry, judgement: &Judgement, spread: &Spread) -> Markup {
+fn worst(entry: &ReportedExperiment, judgement: &Judgement, spread: &Spread) -> Markup {
     let mut columns =
         [Column::labelled("ours"), Column::words("link"), Column::words("drawn"), Column::words("again")];
     for WorstLink { ours, link, drawn, commands } in worst_links(&entry.results, judgement, spread) {
@@ -131,8 +131,8 @@ fn worst(entry: &Entry, judgement: &Judgement, spread: &Spread) -> Markup {
 }
 
 /// In documents, beneath the claims.
-pub(super) fn tables(text: &mut String, entries: &[Entry]) {
-    let drawn: Vec<&Entry> = entries.iter().filter(|entry| !spreads(entry).is_empty()).collect();
+pub(super) fn tables(text: &mut String, entries: &[ReportedExperiment]) {
+    let drawn: Vec<&ReportedExperiment> = entries.iter().filter(|entry| !spreads(entry).is_empty()).collect();
     if drawn.is_empty() {
         return;
     }
@@ -169,7 +169,7 @@ mod tests {
     use headway_lab::{Experiment, Overrides, Row};
     use headway_sim::race::RunMetrics;
 
-    use super::super::{Kind, Report};
+    use super::super::{Report, ReportKind};
     use super::*;
 
     const FILE: &str = "title = \"t\"\nruns = 1\n[draw]\nlinks = 20\nrate = { log = [\"1mbit\", \"9mbit\"] }\n\
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn quantiles_and_the_worst_links_stand_in_page_and_table() {
         let report =
-            Report::new(vec![results()], Kind::Own, "headway lab run FILE".into()).expect("a report");
+            Report::new(vec![results()], ReportKind::Own, "headway lab run FILE".into()).expect("a report");
         let (page, table) = (report.page(), report.claims());
         assert!(table.contains("`n` (20 links, drawn from seed 1) | most | 20 | 0.100\u{d7} | "), "{table}");
         assert!(table.contains("most | \u{2265} 1.5\u{d7} in 90\u{a0}% of cells | 0.300\u{d7} |"), "{table}");

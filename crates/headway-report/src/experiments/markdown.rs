@@ -6,13 +6,13 @@ use super::judgement::{missing, ours, paper, ratio, verdict, why};
 use super::links;
 use super::readings::{CONTRADICTED, Line, Standing, TABLES, lines};
 use super::tally::Tally;
-use super::{Entry, Kind};
+use super::{ReportKind, ReportedExperiment};
 
 /// A row for each claim; experiments without one, and without results, have a row too.
-pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
+pub(super) fn table(entries: &[ReportedExperiment], kind: ReportKind, command: &str) -> String {
     let (title, report) = match kind {
-        Kind::Papers => ("The papers' claims", "headway paper report results --markdown FILE"),
-        Kind::Own => ("Claims", "headway lab report results --markdown FILE"),
+        ReportKind::Papers => ("The papers' claims", "headway paper report results --markdown FILE"),
+        ReportKind::Own => ("Claims", "headway lab report results --markdown FILE"),
     };
     let mut text = format!(
         "# {title}\n\nMade with headway {} (code {CODE}) by\n\n```\n{command}\n{report}\n```\n\n{}\n\n",
@@ -20,8 +20,8 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
         Tally::of(entries).sentence()
     );
     let expected = match kind {
-        Kind::Papers => "paper",
-        Kind::Own => "paper or aim",
+        ReportKind::Papers => "paper",
+        ReportKind::Own => "paper or aim",
     };
     text.push_str(&format!("| experiment | claim | {expected} | ours | ratio | verdict | why |\n"));
     text.push_str("|---|---|--:|--:|--:|---|---|\n");
@@ -56,7 +56,7 @@ pub(super) fn table(entries: &[Entry], kind: Kind, command: &str) -> String {
 }
 
 /// Every cell that misses an aim, by name.
-fn missing_cells(text: &mut String, entries: &[Entry]) {
+fn missing_cells(text: &mut String, entries: &[ReportedExperiment]) {
     let judgements = entries.iter().flat_map(|entry| entry.judgements.iter().map(move |of| (entry, of)));
     let mut missed = judgements.filter(|(_, judgement)| !judgement.missing.is_empty()).peekable();
     if missed.peek().is_none() {

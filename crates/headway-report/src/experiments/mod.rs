@@ -37,7 +37,7 @@ pub use words::number;
 
 /// What the report is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReportKind {
     /// The papers: each of their experiments is in it, whether it was run or not.
     Papers,
     /// Whatever the folder holds.
@@ -45,7 +45,7 @@ pub enum Kind {
 }
 
 /// An experiment in the report.
-struct Entry {
+struct ReportedExperiment {
     results: Results,
     judgements: Vec<Judgement>,
     /// For each judgement: what the sweep over the readings of its source says, where it names one and
@@ -55,7 +55,7 @@ struct Entry {
     figure: Option<Figure>,
 }
 
-impl Entry {
+impl ReportedExperiment {
     fn all(collected: Vec<Results>) -> Result<Vec<Self>, ReportError> {
         let by_name: BTreeMap<&str, &Results> =
             collected.iter().map(|results| (results.manifest.name.as_str(), results)).collect();
@@ -82,8 +82,8 @@ impl Entry {
 
 /// A report of experiments.
 pub struct Report {
-    entries: Vec<Entry>,
-    kind: Kind,
+    entries: Vec<ReportedExperiment>,
+    kind: ReportKind,
     /// The command that makes the results.
     command: String,
 }
@@ -94,8 +94,8 @@ impl Report {
     /// # Errors
     ///
     /// A figure cannot be drawn.
-    pub fn new(results: Vec<Results>, kind: Kind, command: String) -> Result<Self, ReportError> {
-        Ok(Self { entries: Entry::all(results)?, kind, command })
+    pub fn new(results: Vec<Results>, kind: ReportKind, command: String) -> Result<Self, ReportError> {
+        Ok(Self { entries: ReportedExperiment::all(results)?, kind, command })
     }
 
     /// All of it as a page.

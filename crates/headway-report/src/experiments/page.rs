@@ -8,20 +8,20 @@ use super::readings::{Line, TABLES, lines};
 use super::section::{chip, experiment, not_run};
 use super::tally::{Tally, verdicts};
 use super::words::count;
-use super::{Entry, Kind};
+use super::{ReportKind, ReportedExperiment};
 
 /// Rules beside those that all pages have.
 const STYLE: &str = include_str!("style.css");
 
 /// All of it.
-pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
+pub(super) fn page(entries: &[ReportedExperiment], kind: ReportKind, command: &str) -> String {
     let (title, lead) = match kind {
-        Kind::Papers => (
+        ReportKind::Papers => (
             "The papers, run again",
             "Every figure and table of the papers as an experiment of this program: what they claim, and what \
              comes out here.",
         ),
-        Kind::Own => ("Experiments", "What was run, what was measured, and what was claimed of it."),
+        ReportKind::Own => ("Experiments", "What was run, what was measured, and what was claimed of it."),
     };
     let body = html! {
         header {
@@ -74,20 +74,21 @@ pub(super) fn page(entries: &[Entry], kind: Kind, command: &str) -> String {
     crate::page::page_with_style(title, STYLE, &body)
 }
 
-fn has_aims(entries: &[Entry]) -> bool {
+fn has_aims(entries: &[ReportedExperiment]) -> bool {
     entries.iter().flat_map(|entry| &entry.judgements).any(|judgement| judgement.aim.is_some())
 }
 
-fn report_command(kind: Kind) -> &'static str {
+fn report_command(kind: ReportKind) -> &'static str {
     match kind {
-        Kind::Papers => "headway paper report results",
-        Kind::Own => "headway lab report results",
+        ReportKind::Papers => "headway paper report results",
+        ReportKind::Own => "headway lab report results",
     }
 }
 
 /// A row for each experiment; those that were not run are folded away.
-fn summary(entries: &[Entry]) -> Markup {
-    let (run, others): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.figure.is_some());
+fn summary(entries: &[ReportedExperiment]) -> Markup {
+    let (run, others): (Vec<&ReportedExperiment>, Vec<&ReportedExperiment>) =
+        entries.iter().partition(|entry| entry.figure.is_some());
     html! {
         @if !run.is_empty() { (summary_table("Summary", &run)) }
         @if !others.is_empty() {
@@ -99,7 +100,7 @@ fn summary(entries: &[Entry]) -> Markup {
     }
 }
 
-fn summary_table(name: &str, entries: &[&Entry]) -> Markup {
+fn summary_table(name: &str, entries: &[&ReportedExperiment]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(name) {
             table.summary {
@@ -171,7 +172,7 @@ fn runs(results: &Results) -> Markup {
     }
 }
 
-fn verdict_chips(entry: &Entry) -> Markup {
+fn verdict_chips(entry: &ReportedExperiment) -> Markup {
     html! {
         @if entry.figure.is_some() {
             @for (verdict, number) in verdicts(entry) { (chip(verdict, &format!("{number} {}", verdict.name()))) " " }

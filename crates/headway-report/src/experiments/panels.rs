@@ -42,7 +42,7 @@ pub(super) struct Point {
 }
 
 /// A value for each of some axes.
-type Place<'a> = [(Option<&'a str>, &'a str)];
+type AxisValues<'a> = [(Option<&'a str>, &'a str)];
 
 /// The panels of the results' figure.
 pub(super) fn panels(results: &Results) -> Vec<Panel> {
@@ -81,7 +81,7 @@ pub(super) fn values<'a>(manifest: &'a Manifest, axis: Option<&str>) -> Vec<&'a 
 /// The cells at a place, with their runs.
 pub(super) fn cells_at<'a>(
     results: &'a Results,
-    place: &Place<'_>,
+    place: &AxisValues<'_>,
 ) -> impl Iterator<Item = (&'a ManifestCell, &'a [Row])> {
     let lies_there = |cell: &ManifestCell| {
         place
@@ -97,7 +97,7 @@ pub(super) fn cells_at<'a>(
         .into_iter()
 }
 
-fn point(results: &Results, x: &str, place: &Place<'_>) -> Point {
+fn point(results: &Results, x: &str, place: &AxisValues<'_>) -> Point {
     let figure = &results.manifest.figure;
     let (mut values, mut runs, mut unfinished, mut exists) = (Vec::new(), 0, 0, false);
     for (_, rows) in cells_at(results, place) {

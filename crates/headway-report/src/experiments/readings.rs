@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use headway_lab::{Evidence, EvidenceError, Judgement, Reading, Results, Verdict, weigh};
+use headway_lab::{ClaimVerdict, Evidence, EvidenceError, Judgement, Reading, Results, weigh};
 
 use super::words::{number, share_of_places, spoken, with_unit};
-use super::{Entry, judgement};
+use super::{ReportedExperiment, judgement};
 
 /// What the sweep that a claim names says of it.
 pub(super) enum Finding {
@@ -83,7 +83,7 @@ pub(super) fn findings(
 ) -> Vec<Option<Finding>> {
     let figure = &results.manifest.figure;
     let find = |(claim, judgement): (&headway_lab::Claim, &Judgement)| {
-        let missed = matches!(judgement.verdict, Verdict::NotReproduced | Verdict::DirectionOnly);
+        let missed = matches!(judgement.verdict, ClaimVerdict::NotReproduced | ClaimVerdict::DirectionOnly);
         let source = claim.evidence.as_ref().filter(|_| missed)?;
         let Some(sweep) = all.get(source.sweep.as_str()).filter(|sweep| sweep.missing() < sweep.wanted())
         else {
@@ -114,7 +114,7 @@ pub(super) struct Line<'a> {
 }
 
 /// The claims of this standing.
-pub(super) fn lines(entries: &[Entry], standing: Standing) -> Vec<Line<'_>> {
+pub(super) fn lines(entries: &[ReportedExperiment], standing: Standing) -> Vec<Line<'_>> {
     let mut lines = Vec::new();
     for entry in entries {
         for (judgement, finding) in entry.judgements.iter().zip(&entry.findings) {
@@ -126,7 +126,7 @@ pub(super) fn lines(entries: &[Entry], standing: Standing) -> Vec<Line<'_>> {
     lines
 }
 
-fn line<'a>(entry: &'a Entry, judgement: &'a Judgement, finding: &Finding) -> Line<'a> {
+fn line<'a>(entry: &'a ReportedExperiment, judgement: &'a Judgement, finding: &Finding) -> Line<'a> {
     let nearest = |best: &Reading| match judgement.paper {
         Some(_) => with_unit(&number(best.ours), &judgement.unit),
         None => share_of_places(best.ours),

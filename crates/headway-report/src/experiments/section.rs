@@ -1,6 +1,6 @@
 //! The part of the page that is about one experiment.
 
-use headway_lab::{Results, Summary, Verdict, in_unit};
+use headway_lab::{ClaimVerdict, Results, Summary, in_unit};
 use maud::{Markup, PreEscaped, html};
 
 use super::columns::{Column, table};
@@ -8,11 +8,11 @@ use super::figure::Figure;
 use super::parameters::parameters;
 use super::readings::{Finding, Standing};
 use super::words::{count, number};
-use super::{Entry, Kind, judgement, links};
+use super::{ReportKind, ReportedExperiment, judgement, links};
 use crate::page::series;
 
 /// An experiment that was run.
-pub(super) fn experiment(entry: &Entry, figure: &Figure) -> Markup {
+pub(super) fn experiment(entry: &ReportedExperiment, figure: &Figure) -> Markup {
     let manifest = &entry.results.manifest;
     html! {
         section.experiment id=(entry.name()) aria-label=(manifest.title) {
@@ -37,14 +37,14 @@ pub(super) fn experiment(entry: &Entry, figure: &Figure) -> Markup {
 }
 
 /// An experiment that was not run, folded away. A link to it unfolds it.
-pub(super) fn not_run(entry: &Entry, kind: Kind) -> Markup {
+pub(super) fn not_run(entry: &ReportedExperiment, kind: ReportKind) -> Markup {
     let manifest = &entry.results.manifest;
     html! {
         details.not-run {
             summary { code { (entry.name()) } " \u{b7} " (manifest.title) }
             div.folded id=(entry.name()) {
                 @if !manifest.source.is_empty() { p.note { (manifest.source) } }
-                @if kind == Kind::Papers { p { code { "headway paper run " (entry.name()) } " runs it." } }
+                @if kind == ReportKind::Papers { p { code { "headway paper run " (entry.name()) } " runs it." } }
                 (parameters(manifest))
                 @if !entry.judgements.is_empty() { (claims(entry)) }
                 (reading(&manifest.reading))
@@ -54,12 +54,12 @@ pub(super) fn not_run(entry: &Entry, kind: Kind) -> Markup {
 }
 
 /// A verdict, or a number of equal ones.
-pub(super) fn chip(verdict: Verdict, text: &str) -> Markup {
+pub(super) fn chip(verdict: ClaimVerdict, text: &str) -> Markup {
     let class = match verdict {
-        Verdict::Reproduced | Verdict::Met => "verdict good",
-        Verdict::Fitted | Verdict::DirectionOnly => "verdict half",
-        Verdict::NotReproduced | Verdict::Missed => "verdict bad",
-        Verdict::Undecided | Verdict::NotJudged | Verdict::NoResults => "verdict none",
+        ClaimVerdict::Reproduced | ClaimVerdict::Met => "verdict good",
+        ClaimVerdict::Fitted | ClaimVerdict::DirectionOnly => "verdict half",
+        ClaimVerdict::NotReproduced | ClaimVerdict::Missed => "verdict bad",
+        ClaimVerdict::Undecided | ClaimVerdict::NotJudged | ClaimVerdict::NoResults => "verdict none",
     };
     html! { span class=(class) { (text) } }
 }
@@ -104,7 +104,7 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-fn claims(entry: &Entry) -> Markup {
+fn claims(entry: &ReportedExperiment) -> Markup {
     let aims = entry.judgements.iter().filter(|judgement| judgement.aim.is_some()).count();
     let expected = match aims {
         0 => "paper",

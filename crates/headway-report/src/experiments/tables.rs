@@ -3,7 +3,7 @@
 
 use headway_lab::{Results, Row, Summary, in_unit};
 
-use super::Entry;
+use super::ReportedExperiment;
 use super::judgement::{ours, paper, verdict};
 use super::markdown::escaped;
 use super::panels::values;
@@ -13,7 +13,7 @@ use super::words::{number, spoken};
 pub const MARKS: [&str; 2] = ["<!-- tables -->", "<!-- /tables -->"];
 
 /// The document `text` with the tables in the place that it has for them, if it has one.
-pub(super) fn placed(entries: &[Entry], command: &str, text: &str) -> Option<String> {
+pub(super) fn placed(entries: &[ReportedExperiment], command: &str, text: &str) -> Option<String> {
     match MARKS.map(|mark| text.find(mark)) {
         [Some(start), Some(end)] if start < end => {
             let (before, after) = (&text[..start + MARKS[0].len()], &text[end..]);
@@ -23,7 +23,7 @@ pub(super) fn placed(entries: &[Entry], command: &str, text: &str) -> Option<Str
     }
 }
 
-fn tables(entries: &[Entry], command: &str) -> String {
+fn tables(entries: &[ReportedExperiment], command: &str) -> String {
     let mut text = format!("Made by `{command}` and `headway lab report results --tables FILE`.\n");
     for entry in entries {
         text.push_str(&table(&entry.results));
@@ -33,7 +33,7 @@ fn tables(entries: &[Entry], command: &str) -> String {
 }
 
 /// What became of the claims, if there are any.
-fn claims(entry: &Entry) -> String {
+fn claims(entry: &ReportedExperiment) -> String {
     if entry.judgements.is_empty() {
         return String::new();
     }

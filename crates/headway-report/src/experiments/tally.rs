@@ -1,8 +1,8 @@
 //! What a report amounts to.
 
-use headway_lab::{CODE, Verdict};
+use headway_lab::{CODE, ClaimVerdict};
 
-use super::Entry;
+use super::ReportedExperiment;
 use super::readings::{Finding, Standing};
 use super::words::count;
 
@@ -22,20 +22,20 @@ pub(super) struct Tally {
 }
 
 /// In the order in which they are shown.
-const VERDICTS: [Verdict; 9] = [
-    Verdict::Reproduced,
-    Verdict::Fitted,
-    Verdict::DirectionOnly,
-    Verdict::Undecided,
-    Verdict::NotReproduced,
-    Verdict::Met,
-    Verdict::Missed,
-    Verdict::NotJudged,
-    Verdict::NoResults,
+const VERDICTS: [ClaimVerdict; 9] = [
+    ClaimVerdict::Reproduced,
+    ClaimVerdict::Fitted,
+    ClaimVerdict::DirectionOnly,
+    ClaimVerdict::Undecided,
+    ClaimVerdict::NotReproduced,
+    ClaimVerdict::Met,
+    ClaimVerdict::Missed,
+    ClaimVerdict::NotJudged,
+    ClaimVerdict::NoResults,
 ];
 
 impl Tally {
-    pub(super) fn of(entries: &[Entry]) -> Self {
+    pub(super) fn of(entries: &[ReportedExperiment]) -> Self {
         let mut tally = Self { experiments: entries.len(), ..Self::default() };
         for entry in entries {
             tally.not_run += usize::from(entry.figure.is_none());
@@ -101,7 +101,7 @@ impl Tally {
 }
 
 /// How often each verdict was given, those that were.
-pub(super) fn verdicts(entry: &Entry) -> Vec<(Verdict, usize)> {
+pub(super) fn verdicts(entry: &ReportedExperiment) -> Vec<(ClaimVerdict, usize)> {
     let number = |verdict| entry.judgements.iter().filter(|judgement| judgement.verdict == verdict).count();
     VERDICTS.into_iter().map(|verdict| (verdict, number(verdict))).filter(|(_, number)| *number > 0).collect()
 }

@@ -1,7 +1,7 @@
 //! What the page knows of experiments, as JSON.
 
 use base64ct::{Base64, Encoding as _};
-use headway_lab::{Kind, Manifest, Results, columns};
+use headway_lab::{Manifest, Results, ValueKind, columns};
 use headway_scenario::{key, parameters};
 use headway_sim::Unit;
 use headway_sim::race::METRICS;
@@ -42,7 +42,8 @@ pub(super) fn experiment(results: &Results, recordings: &Recordings, sequences: 
 
 /// An axis, with the column of numbers that it varies, if there is one.
 fn axis_of(axis: &str, values: &[String]) -> Value {
-    let column = key(axis).filter(|key| matches!(key.dimension.kind(), Kind::Integer | Kind::Number));
+    let column =
+        key(axis).filter(|key| matches!(key.dimension.kind(), ValueKind::Integer | ValueKind::Number));
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     json!({ "name": axis, "column": column.map(headway_scenario::Key::column), "values": values })
 }
@@ -75,10 +76,10 @@ pub(super) fn all_columns() -> Value {
                 "run"
             };
             let kind = match column.kind {
-                Kind::Text => "text",
-                Kind::Integer => "integer",
-                Kind::Number => "number",
-                Kind::Flag => "flag",
+                ValueKind::Text => "text",
+                ValueKind::Integer => "integer",
+                ValueKind::Number => "number",
+                ValueKind::Flag => "flag",
             };
             json!({
                 "name": column.name,

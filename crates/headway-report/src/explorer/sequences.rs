@@ -11,7 +11,7 @@ use crate::race::{FirstRun, zoom};
 
 /// A run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RunRow {
     /// The cell of the manifest.
     pub(super) cell: usize,
     /// The run among the rows of the cell.
@@ -22,14 +22,14 @@ pub(super) struct Place {
 
 /// At most `most` runs of our TCPs in virtual time: of each cell the median by the measure of the experiment's figure,
 /// of cells that are evenly spread where there are more.
-pub(super) fn chosen(results: &Results, most: usize) -> Vec<Place> {
+pub(super) fn chosen(results: &Results, most: usize) -> Vec<RunRow> {
     let mut places = Vec::new();
     let mut before = 0;
     for (cell, rows) in results.rows.iter().enumerate() {
         if is_replayable(results, cell)
             && let Some(run) = median(results, rows)
         {
-            places.push(Place { cell, run, row: before + run });
+            places.push(RunRow { cell, run, row: before + run });
         }
         before += rows.len();
     }
@@ -57,11 +57,11 @@ fn median(results: &Results, rows: &[Row]) -> Option<usize> {
 }
 
 /// A page for each of the runs, in their order.
-pub(super) fn pages(results: &Results, places: &[Place]) -> Result<Vec<String>, LabError> {
+pub(super) fn pages(results: &Results, places: &[RunRow]) -> Result<Vec<String>, LabError> {
     places.par_iter().map(|place| one(results, *place)).collect()
 }
 
-fn one(results: &Results, place: Place) -> Result<String, LabError> {
+fn one(results: &Results, place: RunRow) -> Result<String, LabError> {
     let (cell, row) = (&results.manifest.cells[place.cell], &results.rows[place.cell][place.run]);
     let recording = replay_observed(&results.manifest, cell, row.seed, TimeSequence::new, ())?;
     let sender = recording.outcome.sender;

@@ -26,7 +26,7 @@ pub(crate) const LETTER: u32 = 16;
 const LIBRARY_LETTERS: f64 = 1.24;
 
 /// A point of a drawing: steps from the left and from the top.
-pub(crate) type Place = (i32, i32);
+pub(crate) type DrawingPoint = (i32, i32);
 pub(crate) type Error = DrawingAreaErrorKind<io::Error>;
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(crate) type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
@@ -100,18 +100,18 @@ pub(crate) fn text(ink: Ink, horizontal: HPos, vertical: VPos) -> TextStyle<'sta
 pub(crate) fn put<'a, E>(area: &Area<'a>, element: E) -> Result<(), Error>
 where
     E: Drawable<SVGBackend<'a>>,
-    for<'b> &'b E: PointCollection<'b, Place>,
+    for<'b> &'b E: PointCollection<'b, DrawingPoint>,
 {
     area.draw(&element)
 }
 
-pub(crate) fn line(area: &Area<'_>, points: Vec<Place>, style: ShapeStyle) -> Result<(), Error> {
+pub(crate) fn line(area: &Area<'_>, points: Vec<DrawingPoint>, style: ShapeStyle) -> Result<(), Error> {
     put(area, PathElement::new(points, style))
 }
 
 /// A line that holds each value until the next one, without the points that change nothing.
-pub(crate) fn steps(points: impl IntoIterator<Item = Place>) -> Vec<Place> {
-    let mut path: Vec<Place> = Vec::new();
+pub(crate) fn steps(points: impl IntoIterator<Item = DrawingPoint>) -> Vec<DrawingPoint> {
+    let mut path: Vec<DrawingPoint> = Vec::new();
     for (x, y) in points {
         match path.last() {
             Some(&last) if last == (x, y) => continue,

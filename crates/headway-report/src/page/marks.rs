@@ -6,7 +6,7 @@ use plotters::element::{Circle, Cross, PathElement, Rectangle, TriangleMarker};
 use plotters::prelude::{IntoDrawingArea, SVGBackend};
 use plotters::style::Color;
 
-use super::canvas::{self, Area, Error, Place};
+use super::canvas::{self, Area, DrawingPoint, Error};
 use super::palette::Ink;
 use crate::error::ReportError;
 
@@ -88,7 +88,7 @@ impl Mark {
     }
 
     /// Puts the mark at a point. Lines have no mark there.
-    pub(crate) fn put(self, area: &Area<'_>, (x, y): Place) -> Result<(), Error> {
+    pub(crate) fn put(self, area: &Area<'_>, (x, y): DrawingPoint) -> Result<(), Error> {
         let colour = self.ink().colour();
         let outline = colour.stroke_width(3);
         match self {

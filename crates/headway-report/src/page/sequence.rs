@@ -7,7 +7,7 @@ use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use super::axis::Axis;
-use super::canvas::{self, Area, Chart, Error, Margins, Place};
+use super::canvas::{self, Area, Chart, DrawingPoint, Error, Margins};
 use super::layers::{Layers, Segment, Steps};
 use super::marks::Mark;
 use super::palette::Ink;
@@ -145,7 +145,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Each segment is an upright line from its first byte to its last.
-    fn paint_sent(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> Place) -> Result<(), Error> {
+    fn paint_sent(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> DrawingPoint) -> Result<(), Error> {
         let style = Ink::Sent.colour().stroke_width(4);
         let mut run: Option<(i32, i32, i32)> = None;
         let sent = self.layers.sent.iter().filter(|sent| self.shows(sent.at, sent.seq));
@@ -168,7 +168,7 @@ impl<'a> Graph<'a> {
     fn paint_acks(
         &self,
         area: &Area<'_>,
-        place: impl Fn(f64, u64) -> Place,
+        place: impl Fn(f64, u64) -> DrawingPoint,
         right: i32,
     ) -> Result<(), Error> {
         let acks = self.layers.acks.iter().filter(|(at, _)| self.shows(*at, 0));
@@ -178,7 +178,11 @@ impl<'a> Graph<'a> {
         canvas::line(area, held_until(right, path), Ink::Ack.colour().stroke_width(3))
     }
 
-    fn paint_retransmitted(&self, area: &Area<'_>, place: impl Fn(f64, u64) -> Place) -> Result<(), Error> {
+    fn paint_retransmitted(
+        &self,
+        area: &Area<'_>,
+        place: impl Fn(f64, u64) -> DrawingPoint,
+    ) -> Result<(), Error> {
         for (mark, retransmitted) in &self.layers.retransmitted {
             let shown = || {
                 retransmitted.iter().filter(|retransmitted| self.shows(retransmitted.at, retransmitted.seq))
@@ -214,7 +218,7 @@ struct Piece<'a> {
 }
 
 /// The last value holds to there.
-fn held_until(right: i32, mut path: Vec<Place>) -> Vec<Place> {
+fn held_until(right: i32, mut path: Vec<DrawingPoint>) -> Vec<DrawingPoint> {
     if let Some(&(_, last)) = path.last() {
         path.push((right, last));
     }
@@ -232,7 +236,7 @@ fn paint_upright(
 
 /// Puts a mark at each point, once where several lie so close that they cannot be distinguished: the
 /// drawing stays small however long the run was.
-fn paint_marks(area: &Area<'_>, mark: Mark, places: impl Iterator<Item = Place>) -> Result<(), Error> {
+fn paint_marks(area: &Area<'_>, mark: Mark, places: impl Iterator<Item = DrawingPoint>) -> Result<(), Error> {
     let mut taken = BTreeSet::new();
     for (x, y) in places {
         if taken.insert((x / GRAIN, y / GRAIN)) {

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use plotters::element::{Circle, Cross, PathElement, Rectangle, TriangleMarker};
 use plotters::style::Color;
 
-use super::canvas::{self, Area, Error, Place};
+use super::canvas::{self, Area, DrawingPoint, Error};
 use super::palette::{Ink, SERIES};
 use crate::error::ReportError;
 
@@ -49,7 +49,7 @@ pub(crate) fn ink(look: usize) -> Ink {
 }
 
 /// Puts the mark of a series at a point.
-pub(crate) fn mark(area: &Area<'_>, look: usize, (x, y): Place) -> Result<(), Error> {
+pub(crate) fn mark(area: &Area<'_>, look: usize, (x, y): DrawingPoint) -> Result<(), Error> {
     let colour = ink(look).colour();
     let r = RADIUS;
     let corners = |r: i32| vec![(x, y - r), (x + r, y), (x, y + r), (x - r, y), (x, y - r), (x + r, y)];
@@ -71,7 +71,7 @@ pub(crate) fn mark(area: &Area<'_>, look: usize, (x, y): Place) -> Result<(), Er
 }
 
 /// The mark of points some of whose runs did not finish: a ring around.
-pub(crate) fn ring(area: &Area<'_>, place: Place) -> Result<(), Error> {
+pub(crate) fn ring(area: &Area<'_>, place: DrawingPoint) -> Result<(), Error> {
     canvas::put(area, Circle::new(place, RADIUS + 9, Ink::Text.colour().stroke_width(2)))
 }
 

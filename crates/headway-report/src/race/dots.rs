@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm, row_place};
-use crate::page::canvas::{self, Area, Error, LETTER, Margins, Place, WIDTH};
+use crate::page::canvas::{self, Area, DrawingPoint, Error, LETTER, Margins, WIDTH};
 use crate::page::palette::Ink;
 use crate::page::series::{Key, SWATCH};
 
@@ -87,7 +87,7 @@ impl Standing {
         }
     }
 
-    fn put(self, area: &Area<'_>, (x, y): Place) -> Result<(), Error> {
+    fn put(self, area: &Area<'_>, (x, y): DrawingPoint) -> Result<(), Error> {
         let (colour, r) = (self.ink().colour(), RADIUS);
         match self {
             Self::Papers => canvas::put(area, Circle::new((x, y), r, colour.filled())),

@@ -6,7 +6,7 @@ use plotters::style::Color;
 use super::{FirstRun, Results};
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm};
-use crate::page::canvas::{self, Chart, Margins, Place};
+use crate::page::canvas::{self, Chart, DrawingPoint, Margins};
 use crate::page::layers::Steps;
 use crate::page::sequence::{Unit, paint_axis_name};
 use crate::page::series;
@@ -120,7 +120,7 @@ impl Overlay {
         }
     }
 
-    fn spot(&self, chart: &Chart<'_>, unit: &Unit, (at, bytes): (f64, u64)) -> Place {
+    fn spot(&self, chart: &Chart<'_>, unit: &Unit, (at, bytes): (f64, u64)) -> DrawingPoint {
         let at = if self.log { logarithm(at) } else { at };
         chart.plotting_area().map_coordinate(&(at, bytes as f64 / unit.size()))
     }

@@ -46,7 +46,7 @@ pub use tap::{Passing, Tap};
 ///
 /// Nodes and links are added first; then [`Network::run`].
 pub struct Network<A: Application, T: Tap = ()> {
-    nodes: Vec<Place<T>>,
+    nodes: Vec<NodePlace<T>>,
     agenda: Agenda,
     /// The node at each place of the agenda.
     order: Vec<NodeId>,
@@ -59,7 +59,7 @@ pub struct Network<A: Application, T: Tap = ()> {
 }
 
 /// A node and what is around it.
-struct Place<T> {
+struct NodePlace<T> {
     node: Box<dyn Node<T>>,
     /// Where its ports lead.
     ports: Vec<NodeId>,
@@ -97,7 +97,7 @@ impl<A: Application, T: Tap> Network<A, T> {
 
     /// Adds a node of any kind.
     pub fn add(&mut self, node: impl Node<T>) -> NodeId {
-        self.nodes.push(Place { node: Box::new(node), ports: Vec::new(), actor: 0 });
+        self.nodes.push(NodePlace { node: Box::new(node), ports: Vec::new(), actor: 0 });
         NodeId(self.nodes.len() - 1)
     }
 
@@ -404,7 +404,7 @@ impl<A: Application, T: Tap> Network<A, T> {
     }
 
     #[inline]
-    fn lend(&mut self, node: NodeId) -> (&mut Place<T>, NodeContext<'_, T>) {
+    fn lend(&mut self, node: NodeId) -> (&mut NodePlace<T>, NodeContext<'_, T>) {
         let cx = NodeContext {
             now: self.now,
             node,

@@ -11,18 +11,22 @@ use super::unknown_name::UnknownName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Feature(usize);
 
-struct Entry {
+struct FeatureEntry {
     name: &'static str,
     help: &'static str,
     field: fn(&mut Features) -> &mut bool,
 }
 
-const fn entry(name: &'static str, help: &'static str, field: fn(&mut Features) -> &mut bool) -> Entry {
-    Entry { name, help, field }
+const fn entry(
+    name: &'static str,
+    help: &'static str,
+    field: fn(&mut Features) -> &mut bool,
+) -> FeatureEntry {
+    FeatureEntry { name, help, field }
 }
 
 /// One more feature needs a field of the profile and an entry here.
-static FEATURES: [Entry; 16] = [
+static FEATURES: [FeatureEntry; 16] = [
     entry("tlp", "Tail loss probes (RFC 8985)", |on| &mut on.tlp),
     entry("prr", "Proportional rate reduction (RFC 6937)", |on| &mut on.prr),
     entry("frto", "Forward RTO-recovery (RFC 5682)", |on| &mut on.frto),

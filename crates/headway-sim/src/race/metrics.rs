@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{OracleOutcome, Scenario};
-use crate::value::{Kind, Unit, Value};
+use crate::value::{Unit, Value, ValueKind};
 
 /// What was measured of one run. What a sender or a clock does not report is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ pub struct Metric {
     /// Its name in tables and JSON, which is that of the field of [`RunMetrics`].
     pub name: &'static str,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// What it means.
     pub meaning: &'static str,
     /// How figures and claims show it; `None` where there is nothing to draw.
@@ -195,19 +195,19 @@ impl Metric {
 type Get = fn(&RunMetrics) -> Value;
 
 const fn flag(name: &'static str, meaning: &'static str, get: Get) -> Metric {
-    Metric { name, kind: Kind::Flag, meaning, figure: None, get }
+    Metric { name, kind: ValueKind::Flag, meaning, figure: None, get }
 }
 
 const fn number(name: &'static str, meaning: &'static str, get: Get) -> Metric {
-    Metric { name, kind: Kind::Number, meaning, figure: None, get }
+    Metric { name, kind: ValueKind::Number, meaning, figure: None, get }
 }
 
 const fn count(name: &'static str, meaning: &'static str, get: Get) -> Metric {
-    Metric { name, kind: Kind::Integer, meaning, figure: None, get }
+    Metric { name, kind: ValueKind::Integer, meaning, figure: None, get }
 }
 
 const fn text(name: &'static str, meaning: &'static str, get: Get) -> Metric {
-    Metric { name, kind: Kind::Text, meaning, figure: None, get }
+    Metric { name, kind: ValueKind::Text, meaning, figure: None, get }
 }
 
 /// Every measure, in the order of the columns of results. One more needs a field of [`RunMetrics`] and an
@@ -406,10 +406,10 @@ mod tests {
         for metric in &METRICS {
             let value = metric.of(&run);
             let kind = match value {
-                Value::Flag(_) => Kind::Flag,
-                Value::Integer(_) => Kind::Integer,
-                Value::Number(_) => Kind::Number,
-                Value::Text(_) => Kind::Text,
+                Value::Flag(_) => ValueKind::Flag,
+                Value::Integer(_) => ValueKind::Integer,
+                Value::Number(_) => ValueKind::Number,
+                Value::Text(_) => ValueKind::Text,
                 Value::Nothing => panic!("{}: nothing", metric.name),
             };
             assert_eq!(kind, metric.kind, "{}", metric.name);

@@ -88,7 +88,8 @@ impl World {
         let opened = gateway.open(clock, &wire, outer)?;
         gateway.tell(clock, &mut node.host);
         if let Some(opened) = opened {
-            self.outcome.corrupted += u64::from(opened.verdict == headway_trunk_proto::Verdict::Corrupted);
+            self.outcome.corrupted +=
+                u64::from(opened.verdict == headway_trunk_proto::SegmentIntegrity::Corrupted);
             self.tape.received(to, self.now, &opened.packet, is_damaged);
             if self.trace {
                 let what = Segment::parse(&opened.packet)

@@ -9,7 +9,8 @@ use headway_tcp::hack::PayloadTag;
 use headway_tcp::{Host, Profile};
 use headway_test_fixture::rng::Rng;
 use headway_trunk_proto::{
-    Event, HEADROOM, PayloadSeal, PeerConfig, PeerId, PresharedKey, SecretKey, Tunnel, TunnelConfig, Verdict,
+    Event, HEADROOM, PayloadSeal, PeerConfig, PeerId, PresharedKey, SecretKey, SegmentIntegrity, Tunnel,
+    TunnelConfig,
 };
 use headway_units::Instant;
 use headway_wire::{ChecksumTrust, Ecn, Received, Segment, ip};
@@ -57,7 +58,7 @@ struct Taken {
 
 /// What a datagram turned out to be.
 pub(super) struct Opened {
-    pub(super) verdict: Verdict,
+    pub(super) verdict: SegmentIntegrity,
     pub(super) packet: Vec<u8>,
     seal: Option<PayloadSeal>,
 }
@@ -227,12 +228,12 @@ impl Opened {
     pub(super) fn hand_in(self, clock: Instant, host: &mut Host<Recorder>) {
         let packet = &self.packet;
         let received = match self.verdict {
-            Verdict::Intact => Received::parse(packet, ChecksumTrust::Tcp),
-            Verdict::Corrupted => match Segment::parse(packet) {
+            SegmentIntegrity::Intact => Received::parse(packet, ChecksumTrust::Tcp),
+            SegmentIntegrity::Corrupted => match Segment::parse(packet) {
                 Ok(segment) => Received::Corrupted(segment),
                 Err(error) => Received::Malformed(error),
             },
-            Verdict::Unreadable => Received::Unreadable(ip::Datagram::parse(packet).ok()),
+            SegmentIntegrity::Unreadable => Received::Unreadable(ip::Datagram::parse(packet).ok()),
         };
         match (self.seal, received) {
             (Some(seal), Received::Corrupted(segment)) => {
@@ -281,16 +282,16 @@ impl Used {
 
 impl Taken {
     /// A datagram was taken for a segment.
-    fn check(&mut self, wire: &Wire, verdict: Verdict, packet: &[u8]) -> Result<(), String> {
+    fn check(&mut self, wire: &Wire, verdict: SegmentIntegrity, packet: &[u8]) -> Result<(), String> {
         let sent = &wire.sent;
-        if verdict == Verdict::Unreadable {
+        if verdict == SegmentIntegrity::Unreadable {
             return Ok(());
         }
         if self.datagrams.contains(&sent.number) {
             return Err(format!("datagram {} was taken again, as {verdict:?}", sent.number));
         }
         // What is corrupted may come again undamaged.
-        if verdict == Verdict::Intact {
+        if verdict == SegmentIntegrity::Intact {
             self.datagrams.insert(sent.number);
             if let Some((index, _)) = index_and_number(&sent.bytes) {
                 let newest = self.newest.entry(index).or_default();
@@ -300,7 +301,7 @@ impl Taken {
         let (Ok(then), Ok(now)) = (Segment::parse(&sent.inner), Segment::parse(packet)) else {
             return Err(format!("a segment was taken from a datagram that has none: {verdict:?}"));
         };
-        if verdict == Verdict::Intact && now.payload != then.payload {
+        if verdict == SegmentIntegrity::Intact && now.payload != then.payload {
             return Err("a payload was taken as intact that is another than was sealed".into());
         }
         if now.tcp != then.tcp || now.payload.len() != then.payload.len() {

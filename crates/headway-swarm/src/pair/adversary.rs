@@ -10,7 +10,7 @@ use crate::text::is_special_ack;
 
 /// What a packet is, for those who aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PacketKind {
     Syn,
     SynAck,
     Fin,
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Ack,
 }
 
-impl Kind {
+impl PacketKind {
     pub(crate) const ALL: [Self; 7] =
         [Self::Syn, Self::SynAck, Self::Fin, Self::Reset, Self::SpecialAck, Self::Data, Self::Ack];
 
@@ -46,7 +46,7 @@ impl Kind {
 /// What is done to packets of one kind; shares in thousandths.
 #[derive(Clone, Debug)]
 pub(crate) struct Treatment {
-    pub(crate) kind: Kind,
+    pub(crate) kind: PacketKind,
     /// The first ones of each schedule are dropped.
     pub(crate) drop_first: u32,
     pub(crate) drop: u32,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use headway_wire::{ChecksumTrust, Received, Segment};
 
-use super::adversary::Kind;
+use super::adversary::PacketKind;
 
 /// A copy of a packet.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl AsMut<[u8]> for Packet {
 pub(crate) struct Sent {
     pub(crate) number: u64,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PacketKind,
     /// The connection that it belongs to.
     pub(crate) flow: usize,
     /// It belongs to no connection that a program knows: an old SYN came late and was answered.

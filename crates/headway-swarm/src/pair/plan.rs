@@ -8,7 +8,7 @@ use headway_tcp::{Profile, Variant};
 use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Rate};
 
-use super::adversary::{Adversary, Kind, Treatment};
+use super::adversary::{Adversary, PacketKind, Treatment};
 use crate::profiles::profile;
 use crate::side::plan::{SidePlan, Style, side_plan};
 use crate::spans::Spans as _;
@@ -194,7 +194,7 @@ fn link(rng: &mut Rng, severity: u64, delay: u64, longest: Duration) -> LinkConf
 
 fn adversary(rng: &mut Rng, severity: u64, harsh: Duration, longest: Duration) -> Adversary {
     let mut treatments = Vec::new();
-    for kind in Kind::ALL {
+    for kind in PacketKind::ALL {
         if !rng.permille(250) {
             continue;
         }

@@ -9,7 +9,7 @@ use headway_test_fixture::rng::Rng;
 use headway_units::{Duration, Instant};
 use headway_wire::{Integrity, Received, Segment, TcpFlags, judge};
 
-use super::adversary::Kind;
+use super::adversary::PacketKind;
 use super::bounds::packet;
 use super::channel::Channel;
 use super::ending;
@@ -276,7 +276,7 @@ impl World {
         let undetected = packet.undetected();
         if (intact || undetected == Some(Undetected::Harmless))
             && let Some(segment) = packet.segment()
-            && (!packet.sent.ghost || packet.sent.kind == Kind::Reset)
+            && (!packet.sent.ghost || packet.sent.kind == PacketKind::Reset)
         {
             ours.ledger.arrived(&segment, &theirs.ledger, self.now);
         }
@@ -399,8 +399,8 @@ impl World {
         let flow = self.plan.flows.iter().position(|flow| {
             flow.ports[side] == segment.tcp.src_port && flow.ports[1 - side] == segment.tcp.dst_port
         });
-        let kind = Kind::of(&segment);
-        self.outcome.special_acks += u64::from(kind == Kind::SpecialAck);
+        let kind = PacketKind::of(&segment);
+        self.outcome.special_acks += u64::from(kind == PacketKind::SpecialAck);
         // What led to it, if anything that arrived just now did.
         let cause = causes.iter().rfind(|cause| flow == Some(cause.sent.flow));
         let (flow, role) = match flow {
@@ -414,10 +414,10 @@ impl World {
             None if self.flows.iter().any(|flow| flow.poisoned) => (0, Role::Ghost),
             None => return Err(format!("host {side} sends to no flow: {}", line(&segment))),
         };
-        let mere = kind == Kind::Ack || kind == Kind::SpecialAck;
+        let mere = kind == PacketKind::Ack || kind == PacketKind::SpecialAck;
         let ghost = role == Role::Ghost || cause.is_some_and(|cause| cause.sent.ghost);
         let chain = match cause {
-            Some(cause) if mere && cause.sent.kind == Kind::Ack => cause.sent.chain + 1,
+            Some(cause) if mere && cause.sent.kind == PacketKind::Ack => cause.sent.chain + 1,
             _ => 0,
         };
         let certain = !self.flows[flow].poisoned && !ghost;
@@ -427,7 +427,7 @@ impl World {
         let keeps_alive = role == Role::KeepAlive || chain > 0;
         let in_order =
             certain && self.flows[flow].sides.iter().all(|side| side.id.is_some() && !side.has_failed());
-        if let (Stage::Rest(_), false) = (self.stage, keeps_alive || kind == Kind::Reset)
+        if let (Stage::Rest(_), false) = (self.stage, keeps_alive || kind == PacketKind::Reset)
             && in_order
         {
             return Err(format!("connection {flow}: no rest, host {side} sends {}", line(&segment)));

@@ -13,7 +13,7 @@ use crate::slab::{Key, Slab};
 use crate::{ConnectionId, ListenerId};
 
 /// A connection, with what the host knows of it.
-pub(super) struct Entry {
+pub(super) struct HeldConnection {
     connection: Connection,
     domain: Key,
     path: Key,
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     registered: Option<Instant>,
 }
 
-impl Entry {
+impl HeldConnection {
     pub(super) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -93,7 +93,7 @@ impl Entry {
 
 /// See the module's documentation.
 pub(super) struct Connections {
-    entries: Slab<Box<Entry>>,
+    entries: Slab<Box<HeldConnection>>,
     demux: Demux,
     ready: VecDeque<ConnectionId>,
     notifying: VecDeque<ConnectionId>,
@@ -128,7 +128,7 @@ impl Connections {
         listener: Option<ListenerId>,
     ) -> ConnectionId {
         let ends = connection.ends();
-        let id = ConnectionId(self.entries.insert(Box::new(Entry {
+        let id = ConnectionId(self.entries.insert(Box::new(HeldConnection {
             connection,
             domain,
             path,
@@ -142,7 +142,7 @@ impl Connections {
         id
     }
 
-    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Box<Entry>> {
+    pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Box<HeldConnection>> {
         let entry = self.entries.remove(id.0)?;
         self.deadlines.forget(id, entry.registered);
         self.demux.remove(&entry.connection.ends(), id);
@@ -150,16 +150,16 @@ impl Connections {
     }
 
     #[inline]
-    pub(super) fn get(&self, id: ConnectionId) -> Option<&Entry> {
+    pub(super) fn get(&self, id: ConnectionId) -> Option<&HeldConnection> {
         self.entries.get(id.0).map(|entry| &**entry)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Entry> {
+    pub(super) fn get_mut(&mut self, id: ConnectionId) -> Option<&mut HeldConnection> {
         self.entries.get_mut(id.0).map(|entry| &mut **entry)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &Entry)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &HeldConnection)> {
         self.entries.iter().map(|(key, entry)| (ConnectionId(key), &**entry))
     }
 
@@ -243,6 +243,6 @@ impl Connections {
     }
 }
 
-fn ends_of(entries: &Slab<Box<Entry>>, id: ConnectionId) -> Option<Endpoints> {
+fn ends_of(entries: &Slab<Box<HeldConnection>>, id: ConnectionId) -> Option<Endpoints> {
     Some(entries.get(id.0)?.connection.ends())
 }

@@ -7,7 +7,7 @@ use core::net::{IpAddr, Ipv4Addr};
 use headway_units::{Duration, Instant};
 use headway_wire::{ChecksumTrust, Received};
 
-use super::connections::Entry;
+use super::connections::HeldConnection;
 use super::{Host, HostConfig, Transmit};
 use crate::congestion::{CongestionDomain, Reno};
 use crate::path::table::PathEntry;
@@ -68,8 +68,10 @@ fn an_idle_connection_is_small() {
     }
     assert_eq!(received, 4_000_000);
     assert!(damage_retransmissions > 100, "the bookkeeping of damage was in use");
-    let fixed =
-        size_of::<Entry>() + size_of::<PathEntry>() + size_of::<CongestionDomain>() + size_of::<Reno>();
+    let fixed = size_of::<HeldConnection>()
+        + size_of::<PathEntry>()
+        + size_of::<CongestionDomain>()
+        + size_of::<Reno>();
     for (host, id) in [(&hosts[0], client), (&hosts[1], server.unwrap())] {
         let connection = host.connection(id).unwrap();
         let cost = fixed + connection.allocated() - connection.buffers();

@@ -45,7 +45,7 @@ use crate::path::table::PathTable;
 use crate::slab::Slab;
 use crate::{ConnectionId, Error, ListenerId};
 
-use connections::{Connections, Entry};
+use connections::{Connections, HeldConnection};
 use demux::Keyed;
 use echo::Echoes;
 use identity::Identity;
@@ -269,7 +269,7 @@ impl<O: Observer> Host<O> {
 
     /// Forgets a connection that is over and released. Says whether it was.
     fn reap(&mut self, id: ConnectionId, now: Instant) -> bool {
-        let done = |entry: &Entry| entry.connection().is_over() && entry.is_released();
+        let done = |entry: &HeldConnection| entry.connection().is_over() && entry.is_released();
         let is_done = self.connections.get(id).is_some_and(done);
         if is_done {
             self.remove(id, now);

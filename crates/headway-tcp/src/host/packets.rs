@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use headway_units::Instant;
 use headway_wire::{IpHeader, Received, Segment, SeqNumber, TcpFlags};
 
-use super::connections::Entry;
+use super::connections::HeldConnection;
 use super::listeners::PassiveOpen;
 use super::{ConnectionId, Host, ListenerId};
 use crate::connection::{Connection, Endpoints, Reply};
@@ -131,7 +131,7 @@ impl<O: Observer> Host<O> {
             }
             self.reset_unmatched(ip, segment);
         }
-        if self.connections.get(id).is_some_and(Entry::is_released) {
+        if self.connections.get(id).is_some_and(HeldConnection::is_released) {
             self.abort_unread(at, id);
         }
     }

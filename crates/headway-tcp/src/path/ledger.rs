@@ -12,7 +12,7 @@ use headway_units::{Duration, Instant};
 use super::delay::Delay;
 use super::evidence::Evidence;
 use super::queue::Queue;
-use super::silent::{SilentLosses, Verdict};
+use super::silent::{SilentCause, SilentLosses};
 use crate::congestion::Load;
 use crate::rules::{Rule, RulesOff};
 
@@ -350,11 +350,11 @@ impl CauseLedger {
             self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
         match verdict {
             _ if !self.damages() => Cause::Unknown,
-            Verdict::Damage => Cause::Damage,
-            Verdict::Unlearnt => Cause::Silent,
-            Verdict::Excess | Verdict::Tolerated => Cause::Congestion,
-            Verdict::Crossing if self.is_alone() => Cause::Crossing,
-            Verdict::Crossing => Cause::Congestion,
+            SilentCause::Damage => Cause::Damage,
+            SilentCause::Unlearnt => Cause::Silent,
+            SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
+            SilentCause::Crossing if self.is_alone() => Cause::Crossing,
+            SilentCause::Crossing => Cause::Congestion,
         }
     }
 

@@ -64,7 +64,7 @@ impl Tally {
 
 /// What a silent loss is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum SilentCause {
     /// The path loses as many whatever is sent.
     Damage,
     /// Too little is known of the path, and nothing speaks for congestion.
@@ -118,7 +118,7 @@ impl SilentLosses {
         tolerated: u32,
         now: Instant,
         rtt: Duration,
-    ) -> Verdict {
+    ) -> SilentCause {
         let Missing { order, load, late, .. } = missing;
         let begins_run = self.begins_run(order);
         self.last_lost = Some(order);
@@ -126,10 +126,10 @@ impl SilentLosses {
             self.expect_crossing(1, now);
             let crosses = self.crossing >= ONE && !self.depend(now) && self.rules_off.hold(Rule::Crossing);
             if !crosses {
-                return Verdict::Excess;
+                return SilentCause::Excess;
             }
             self.crossing -= ONE;
-            return Verdict::Crossing;
+            return SilentCause::Crossing;
         }
         if begins_run {
             self.test.get_or_insert_default().on_run(load, late, now, rtt);
@@ -142,15 +142,15 @@ impl SilentLosses {
         }
         self.refill(1);
         if self.rules_off.hold(Rule::Allowance) && self.allowance < ONE || self.depend(now) {
-            return Verdict::Excess;
+            return SilentCause::Excess;
         }
         let learnt = self.learnt;
         let is_learnt = learnt.sent >= LEARNT || !self.rules_off.hold(Rule::Unlearnt);
         if is_learnt && u64::from(learnt.lost) * 100 < u64::from(learnt.sent) * u64::from(tolerated) {
-            return Verdict::Tolerated;
+            return SilentCause::Tolerated;
         }
         self.allowance = self.allowance.saturating_sub(ONE);
-        if is_learnt { Verdict::Damage } else { Verdict::Unlearnt }
+        if is_learnt { SilentCause::Damage } else { SilentCause::Unlearnt }
     }
 
     /// Whether transmission number `order`, if it is lost, begins a run of losses.
@@ -236,8 +236,8 @@ mod tests {
                     self.losses.on_survived(one(load), short, Instant::ZERO);
                 } else {
                     match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO, RTT) {
-                        Verdict::Excess | Verdict::Tolerated | Verdict::Crossing => excess += 1,
-                        Verdict::Damage | Verdict::Unlearnt => damage += 1,
+                        SilentCause::Excess | SilentCause::Tolerated | SilentCause::Crossing => excess += 1,
+                        SilentCause::Damage | SilentCause::Unlearnt => damage += 1,
                     }
                 }
             }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn what_the_controller_tolerates_is_not_explained() {
         for (nth, tolerated, verdict) in
-            [(100, 0, Verdict::Damage), (100, 2, Verdict::Tolerated), (20, 2, Verdict::Damage)]
+            [(100, 0, SilentCause::Damage), (100, 2, SilentCause::Tolerated), (20, 2, SilentCause::Damage)]
         {
             let mut path = Path::new();
             path.send(Load::At, 5000, nth, true);
@@ -273,7 +273,7 @@ mod tests {
         let mut path = Path::new();
         path.send(Load::At, 100, 0, true);
         let verdict = path.losses.on_lost(missing(Load::At, 200), true, 2, Instant::ZERO, RTT);
-        assert_eq!(verdict, Verdict::Unlearnt, "how many the path loses is not known yet");
+        assert_eq!(verdict, SilentCause::Unlearnt, "how many the path loses is not known yet");
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
                     }
                     let verdict =
                         path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-                    verdict == Verdict::Crossing
+                    verdict == SilentCause::Crossing
                 })
                 .count()
         };
@@ -330,7 +330,7 @@ mod tests {
         path.order += 1;
         path.losses.crossing = 10 * ONE;
         let verdict = path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-        assert_eq!(verdict, Verdict::Excess, "and none is expected to cross a long queue");
+        assert_eq!(verdict, SilentCause::Excess, "and none is expected to cross a long queue");
         // It has to be shown again after a while.
         assert!(!path.losses.depend(Instant::from_nanos(31_000_000_000)));
     }
@@ -360,7 +360,7 @@ mod tests {
             path.send(Load::At, 1000, 0, true);
             burst(&mut path);
         }
-        assert!(burst(&mut path).iter().all(|verdict| *verdict == Verdict::Damage));
+        assert!(burst(&mut path).iter().all(|verdict| *verdict == SilentCause::Damage));
     }
 
     #[test]

@@ -151,7 +151,7 @@ pub struct Damage {
 }
 
 /// How a segment that occupies sequence space was counted.
-pub(super) struct Place {
+pub(super) struct CountedSegment {
     pub(super) start: u64,
     /// How many of its bytes were retransmitted.
     pub(super) again: u64,
@@ -276,7 +276,12 @@ impl Direction {
     }
 
     /// Counts data and sequence space. `is_closed`: the other side's window is closed.
-    pub(super) fn place(&mut self, segment: &Segment<'_>, at: Instant, is_closed: bool) -> Option<Place> {
+    pub(super) fn place(
+        &mut self,
+        segment: &Segment<'_>,
+        at: Instant,
+        is_closed: bool,
+    ) -> Option<CountedSegment> {
         let flags = segment.tcp.flags;
         let data = segment.payload.len() as u64;
         let start = self.sequence.as_mut()?.take(segment.tcp.seq);
@@ -288,7 +293,7 @@ impl Direction {
             return None;
         }
         let is_probe = is_closed && data > 0 && !flags.contains(TcpFlags::SYN);
-        let mut place = Place { start, again: 0, out_of_order: false, is_probe };
+        let mut place = CountedSegment { start, again: 0, out_of_order: false, is_probe };
         let mut new_data = 0;
         if is_probe {
             self.probes.add(data);
@@ -326,7 +331,7 @@ impl Direction {
         self.throughput.add(at, bytes, new_bytes);
     }
 
-    fn draw(&mut self, place: &Place, len: u32, at: Instant) {
+    fn draw(&mut self, place: &CountedSegment, len: u32, at: Instant) {
         let point = super::SegmentPoint { at, seq: self.offset(place.start), len };
         let Some(graph) = &mut self.graph else { return };
         if place.is_probe {

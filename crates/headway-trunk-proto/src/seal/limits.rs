@@ -42,7 +42,7 @@ fn open_after(start: usize, opener: &mut Opener, datagram: &[u8]) -> Opened {
     opener.open(&mut room, start, (low, kind), inner())
 }
 
-fn verdict(opened: &Opened) -> Option<(Verdict, bool)> {
+fn verdict(opened: &Opened) -> Option<(SegmentIntegrity, bool)> {
     match opened {
         Opened::Segment { verdict, newest, .. } => Some((*verdict, *newest)),
         _ => None,
@@ -105,8 +105,10 @@ fn of_what_was_cut_or_made_longer_nothing_is_authentic() {
     for datagram in sealed {
         for len in 0..datagram.len() {
             let opened = open(&mut Opener::new(&key()), &datagram[..len]);
-            let is_authentic =
-                !matches!(opened, Opened::Nothing | Opened::Segment { verdict: Verdict::Unreadable, .. });
+            let is_authentic = !matches!(
+                opened,
+                Opened::Nothing | Opened::Segment { verdict: SegmentIntegrity::Unreadable, .. }
+            );
             assert!(!is_authentic, "{len} of {}: {opened:?}", datagram.len());
         }
         // Of a padded one what follows is padding.
@@ -114,11 +116,11 @@ fn of_what_was_cut_or_made_longer_nothing_is_authentic() {
         let opened = open(&mut Opener::new(&key()), &longer);
         let is_padded = datagram[0] == 0x41;
         assert_eq!(matches!(opened, Opened::Control { newest: true, .. }), is_padded, "{opened:?}");
-        assert!(verdict(&opened).is_none_or(|(verdict, _)| verdict == Verdict::Unreadable));
+        assert!(verdict(&opened).is_none_or(|(verdict, _)| verdict == SegmentIntegrity::Unreadable));
         let opened = open(&mut Opener::new(&key()), &datagram);
         assert!(
             matches!(opened, Opened::Control { newest: true, .. })
-                || verdict(&opened) == Some((Verdict::Intact, true))
+                || verdict(&opened) == Some((SegmentIntegrity::Intact, true))
         );
     }
 }
@@ -127,10 +129,10 @@ fn of_what_was_cut_or_made_longer_nothing_is_authentic() {
 #[test]
 fn what_only_data_segments_have_is_refused_without_data() {
     for (kind, header, has_tag, is_segment) in [
-        (Kind::Segment { header: 20 }, 20, true, false),
-        (Kind::Segment { header: 20 }, 20, false, true),
-        (Kind::Compact { header: 28 }, 28, true, false),
-        (Kind::Compact { header: 28 }, 28, false, false),
+        (MessageKind::Segment { header: 20 }, 20, true, false),
+        (MessageKind::Segment { header: 20 }, 20, false, true),
+        (MessageKind::Compact { header: 28 }, 28, true, false),
+        (MessageKind::Compact { header: 28 }, 28, false, false),
     ] {
         let first = prefix(kind, RECEIVER, 0);
         let mut text = [&HEADER[..], &[0; 8]].concat();
@@ -184,14 +186,18 @@ fn an_unreadable_packet_is_near_the_highest_authentic_number_or_nothing() {
             seal(&mut Sealer::at(&key(), RECEIVER, number), &packet(b"payload")).expect("sealed");
         damaged[PREFIX] ^= 1;
         let opened = open(&mut opener, &damaged);
-        assert_eq!(verdict(&opened), is_near.then_some((Verdict::Unreadable, false)), "{number}");
+        assert_eq!(verdict(&opened), is_near.then_some((SegmentIntegrity::Unreadable, false)), "{number}");
         // Each counts once. It moves nothing: what is near stays so.
         assert!(matches!(open(&mut opener, &damaged), Opened::Nothing));
         assert_eq!(opener.next, AT);
         // What was sent is taken wherever it is, if it is not too old.
         damaged[PREFIX] ^= 1;
         let newest = number >= AT;
-        assert_eq!(verdict(&open(&mut opener, &damaged)), Some((Verdict::Intact, newest)), "{number}");
+        assert_eq!(
+            verdict(&open(&mut opener, &damaged)),
+            Some((SegmentIntegrity::Intact, newest)),
+            "{number}"
+        );
         assert_eq!(opener.next, AT.max(number + 1));
         assert!(matches!(open(&mut opener, &damaged), Opened::Nothing));
     }
@@ -208,16 +214,16 @@ fn a_number_is_announced_once_for_each_kind_of_damage() {
     };
     let (header, payload) = (damaged(PREFIX), damaged(sealed.len() - 1));
     let mut opener = Opener::new(&key());
-    assert_eq!(verdict(&open(&mut opener, &header)), Some((Verdict::Unreadable, false)));
-    assert_eq!(verdict(&open(&mut opener, &payload)), Some((Verdict::Corrupted, true)));
+    assert_eq!(verdict(&open(&mut opener, &header)), Some((SegmentIntegrity::Unreadable, false)));
+    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, true)));
     for again in [&payload, &header, &payload] {
         assert!(matches!(open(&mut opener, again), Opened::Nothing));
     }
-    assert_eq!(verdict(&open(&mut opener, &sealed)), Some((Verdict::Intact, false)));
+    assert_eq!(verdict(&open(&mut opener, &sealed)), Some((SegmentIntegrity::Intact, false)));
     let mut opener = Opener::new(&key());
-    assert_eq!(verdict(&open(&mut opener, &payload)), Some((Verdict::Corrupted, true)));
+    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, true)));
     assert!(matches!(open(&mut opener, &header), Opened::Nothing));
-    assert_eq!(verdict(&open(&mut opener, &sealed)), Some((Verdict::Intact, false)));
+    assert_eq!(verdict(&open(&mut opener, &sealed)), Some((SegmentIntegrity::Intact, false)));
     for again in [&payload, &header, &sealed] {
         assert!(matches!(open(&mut opener, again), Opened::Nothing));
     }

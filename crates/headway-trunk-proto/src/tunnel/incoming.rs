@@ -8,9 +8,9 @@ use headway_wire::Ecn;
 use super::{Arrival, Event, PeerId, Tunnel};
 use crate::control::Control;
 use crate::flight::Arrived;
-use crate::message::{Kind, Message};
+use crate::message::{Message, MessageKind};
 use crate::peer::Unchecked;
-use crate::seal::{Inner, Opened, Verdict};
+use crate::seal::{Inner, Opened, SegmentIntegrity};
 
 impl Tunnel {
     /// A datagram has arrived: the bytes of `room` from `start` on, which is at least [`HEADROOM`](crate::HEADROOM).
@@ -43,7 +43,7 @@ impl Tunnel {
         (now, from, ecn): (Instant, SocketAddr, Ecn),
         room: &mut [u8],
         start: usize,
-        (index, low, kind): (u32, u32, Kind),
+        (index, low, kind): (u32, u32, MessageKind),
     ) -> Option<Arrival> {
         let found = self.indices.get(&index).copied();
         let peer = found.and_then(|id| Some((id, self.peers.get_mut(id.0)?)));
@@ -59,7 +59,7 @@ impl Tunnel {
         let verdict = match &opened {
             Opened::Nothing | Opened::Disbelieved => None,
             Opened::Segment { verdict, .. } => Some(*verdict),
-            Opened::Control { .. } => Some(Verdict::Intact),
+            Opened::Control { .. } => Some(SegmentIntegrity::Intact),
         };
         if let Some(verdict) = verdict {
             let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
@@ -76,15 +76,15 @@ impl Tunnel {
                 self.peers[id.0].counters.disbelieved += 1;
                 None
             }
-            Opened::Segment { verdict: Verdict::Unreadable, packet, .. } => {
+            Opened::Segment { verdict: SegmentIntegrity::Unreadable, packet, .. } => {
                 self.counters.unreadable += 1;
                 self.peers[id.0].counters.unreadable += 1;
-                Some(Arrival { peer: id, verdict: Verdict::Unreadable, packet, seal: None })
+                Some(Arrival { peer: id, verdict: SegmentIntegrity::Unreadable, packet, seal: None })
             }
             Opened::Segment { verdict, packet, newest, seal } => {
                 let (all, peer) = (&mut self.counters, &mut self.peers[id.0].counters);
                 let (all, peer) = match verdict {
-                    Verdict::Intact => (&mut all.intact, &mut peer.intact),
+                    SegmentIntegrity::Intact => (&mut all.intact, &mut peer.intact),
                     _ => (&mut all.corrupted, &mut peer.corrupted),
                 };
                 *all += 1;

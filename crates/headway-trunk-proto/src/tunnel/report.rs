@@ -10,7 +10,7 @@ use super::PeerId;
 use crate::counters::PeerCounters;
 use crate::keys::PublicKey;
 use crate::payload_seal::PayloadSeal;
-use crate::seal::Verdict;
+use crate::seal::SegmentIntegrity;
 
 /// What has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub struct Arrival {
     /// The peer.
     pub peer: PeerId,
     /// What it is worth.
-    pub verdict: Verdict,
+    pub verdict: SegmentIntegrity,
     /// Where in the buffer the IP packet is.
     pub packet: Range<usize>,
     /// That of a corrupted payload.

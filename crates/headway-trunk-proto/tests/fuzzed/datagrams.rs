@@ -61,7 +61,7 @@ pub(crate) fn check_datagrams(bytes: &[u8]) {
         if next() & 1 == 1 {
             sent.from = at(&format!("203.0.113.{}:{}", next(), 1 + u16::from(next())));
         }
-        if let Some((headway_trunk_proto::Verdict::Intact, opened)) = world.deliver(sent) {
+        if let Some((headway_trunk_proto::SegmentIntegrity::Intact, opened)) = world.deliver(sent) {
             assert_eq!(opened, packet, "what is believed was sent");
             believed += 1;
         }

@@ -1,7 +1,8 @@
 //! What is counted and told: packets, refused handshakes, what is known of a peer.
 
 use headway_trunk_proto::{
-    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, Refusal, SealError, Tunnel, TunnelConfig, Verdict,
+    Event, HEADROOM, PeerConfig, PeerId, PresharedKey, Refusal, SealError, SegmentIntegrity, Tunnel,
+    TunnelConfig,
 };
 use headway_units::{Duration, Instant};
 
@@ -139,10 +140,10 @@ fn packets_are_counted_by_what_became_of_them() {
     }
     assert_eq!(count(&world), [3, 0, 0, 3, 3]);
     for (n, place, verdict) in [
-        (1, TAGS.end + 9, Verdict::Corrupted),
-        (2, TAGS.end + 9, Verdict::Corrupted),
-        (3, HEADER.start, Verdict::Unreadable),
-        (4, HEADER.start, Verdict::Unreadable),
+        (1, TAGS.end + 9, SegmentIntegrity::Corrupted),
+        (2, TAGS.end + 9, SegmentIntegrity::Corrupted),
+        (3, HEADER.start, SegmentIntegrity::Unreadable),
+        (4, HEADER.start, SegmentIntegrity::Unreadable),
     ] {
         let (mut sent, _) = world.seal(true, 10 + n, &[7; 500]).expect("a session");
         sent.bytes[place] ^= 1;

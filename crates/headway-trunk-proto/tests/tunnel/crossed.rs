@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use headway_test_fixture::rng::Rng;
 use headway_test_fixture::seeds;
-use headway_trunk_proto::{Event, PeerId, Verdict};
+use headway_trunk_proto::{Event, PeerId, SegmentIntegrity};
 use headway_units::{Duration, Instant};
 
 use crate::world::{FAR, NEAR, Sent, World, at, secret, tunnel};
@@ -108,7 +108,7 @@ fn nothing_is_lost_where_handshakes_cross() {
             while under_way.front().is_some_and(|(due, _)| *due <= world.now) {
                 let (_, sent) = under_way.pop_front().expect("the first one");
                 let arrived = world.deliver(sent).map(|(verdict, _)| verdict);
-                assert_eq!(arrived, Some(Verdict::Intact), "at {:?}", world.now);
+                assert_eq!(arrived, Some(SegmentIntegrity::Intact), "at {:?}", world.now);
             }
         }
         for end in [true, false] {

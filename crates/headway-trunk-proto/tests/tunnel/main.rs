@@ -12,7 +12,7 @@ mod recorded;
 mod world;
 
 use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, Trace};
-use headway_trunk_proto::{Event, PeerConfig, PeerId, PresharedKey, Tunnel, TunnelConfig, Verdict};
+use headway_trunk_proto::{Event, PeerConfig, PeerId, PresharedKey, SegmentIntegrity, Tunnel, TunnelConfig};
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
 use headway_wire::repair::HeaderRepair;
@@ -35,14 +35,14 @@ fn segments_arrive_as_they_were_sent() {
             assert!(!sent.checksum);
             let text = payload.len().min(4);
             assert!(payload.len() < 4 || !sent.bytes.windows(text).any(|part| part == &payload[..text]));
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         }
         for (payload, has_sack) in
             [(&b"x"[..], false), (b"xy", true), (&[3; 1403], false), (&[3; 1391], true)]
         {
             let (sent, packet) = world.seal_data(near, 9, payload, has_sack).expect("a session");
             assert!(payload.len() < 4 || !sent.bytes.windows(4).any(|part| part == &payload[..4]));
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         }
     }
 }
@@ -60,10 +60,10 @@ fn damage_to_the_payload_leaves_the_header_and_damage_to_the_header_leaves_its_b
         sent.bytes[place] ^= 0x10;
         let (verdict, opened) = world.deliver(sent.clone()).expect("a packet");
         if seq % 2 == 0 {
-            assert_eq!(verdict, Verdict::Corrupted);
+            assert_eq!(verdict, SegmentIntegrity::Corrupted);
             assert_eq!(opened[..72], packet[..72], "the header is what was sent");
         } else {
-            assert_eq!(verdict, Verdict::Unreadable);
+            assert_eq!(verdict, SegmentIntegrity::Unreadable);
             let flips: u32 = opened[..72].iter().zip(&packet).map(|(a, b)| (a ^ b).count_ones()).sum();
             assert_eq!(flips, 1, "a flipped bit of the header is one after decryption");
             // It counts once.
@@ -71,7 +71,7 @@ fn damage_to_the_payload_leaves_the_header_and_damage_to_the_header_leaves_its_b
             // What was sent arrives after all, and is taken. More often it would disprove the damage.
             if seq < 40 {
                 sent.bytes[place] ^= 0x10;
-                assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+                assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
             }
         }
     }
@@ -93,13 +93,13 @@ fn a_damaged_payload_behind_a_compact_header_is_corrupted() {
         // The tag of the payload is encrypted with the header, and damage to it is damage to that.
         if bit < 16 * 8 {
             sent.bytes[COMPACT_TAGS.start + bit as usize / 8] ^= 1 << (bit % 8);
-            assert_eq!(world.deliver(sent).expect("a packet").0, Verdict::Unreadable);
+            assert_eq!(world.deliver(sent).expect("a packet").0, SegmentIntegrity::Unreadable);
             continue;
         }
         let place = bit as usize / 8 - 32;
         sent.bytes[COMPACT_TAGS.end + place] ^= 1 << (bit % 8);
         let (verdict, opened) = world.deliver(sent).expect("a packet");
-        assert_eq!(verdict, Verdict::Corrupted, "bit {bit}");
+        assert_eq!(verdict, SegmentIntegrity::Corrupted, "bit {bit}");
         assert_eq!((&opened[..TCP.end], opened.len()), (&packet[..TCP.end], packet.len()));
     }
 }
@@ -120,7 +120,7 @@ fn the_seal_of_a_corrupted_payload_holds_for_what_was_sent_alone() {
             let payload = sent.bytes.len() - 40;
             sent.bytes[payload + bit / 8] ^= 1 << (bit % 8);
             let (verdict, opened, seal) = world.deliver_sealed(sent).expect("a packet");
-            assert_eq!(verdict, Verdict::Corrupted);
+            assert_eq!(verdict, SegmentIntegrity::Corrupted);
             let mut arrived = opened[packet.len() - 40..].to_vec();
             let seal = seal.expect("a seal");
             assert!(!seal.holds(&arrived) && !seal.holds(&[7; 39]) && !seal.holds(&[]), "bit {bit}");
@@ -153,7 +153,7 @@ fn a_compact_header_with_a_flipped_bit_is_repaired() {
                 world.seal_data(true, bit as u32, &[7; 500], has_sack).expect("a session");
             sent.bytes[COMPACT.start + bit / 8] ^= 0x80 >> (bit % 8);
             let (verdict, opened) = world.deliver(sent.clone()).expect("a packet");
-            assert_eq!(verdict, Verdict::Unreadable);
+            assert_eq!(verdict, SegmentIntegrity::Unreadable);
             assert_eq!(opened[IP], packet[IP]);
             assert_ne!(judge(&opened), Ok(Integrity::Intact), "bit {bit}");
             assert_eq!(world.deliver(sent), None, "it counts once");
@@ -179,7 +179,7 @@ fn an_undamaged_compact_header_fits_its_crc_where_only_its_tag_is_damaged() {
     let (mut sent, packet) = world.seal_data(true, 5, b"data", false).expect("a session");
     sent.bytes[COMPACT_TAGS.end - 1] ^= 1;
     let (verdict, opened) = world.deliver(sent).expect("a packet");
-    assert_eq!((verdict, judge(&opened)), (Verdict::Unreadable, Ok(Integrity::Corrupted)));
+    assert_eq!((verdict, judge(&opened)), (SegmentIntegrity::Unreadable, Ok(Integrity::Corrupted)));
     assert_eq!(opened[..CRCS.start], packet[..CRCS.start]);
     assert_eq!(opened[CRCS.end - 4..CRCS.end], [0; 4]);
 }
@@ -263,7 +263,7 @@ fn an_ack_without_an_answer_begins_no_handshake() {
     let before = world.near.counters().handshakes;
     for (payload, handshakes) in [(&b""[..], 0), (b"data", 1)] {
         let (sent, packet) = world.seal(true, 1, payload).expect("a session");
-        assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         world.run(Duration::from_secs(10));
         assert_eq!(world.near.counters().handshakes - before, handshakes, "{payload:?}");
     }
@@ -530,9 +530,9 @@ proptest! {
         }
         sent.bytes.truncate(cut.max(1));
         match world.deliver(sent) {
-            Some((Verdict::Intact, opened)) => prop_assert_eq!(opened, packet),
-            Some((Verdict::Corrupted, opened)) => prop_assert_eq!(&opened[40..72], &packet[40..72]),
-            Some((Verdict::Unreadable, opened)) => {
+            Some((SegmentIntegrity::Intact, opened)) => prop_assert_eq!(opened, packet),
+            Some((SegmentIntegrity::Corrupted, opened)) => prop_assert_eq!(&opened[40..72], &packet[40..72]),
+            Some((SegmentIntegrity::Unreadable, opened)) => {
                 // It is a packet between the ends of the tunnel, whatever is in it.
                 prop_assert!(!matches!(Received::parse(&opened, headway_wire::ChecksumTrust::None), Received::Intact(_)));
             }
@@ -561,12 +561,12 @@ proptest! {
         }
         sent.bytes.truncate(cut.max(1));
         match world.deliver(sent) {
-            Some((Verdict::Intact, opened)) => prop_assert_eq!(opened, packet),
-            Some((Verdict::Corrupted, opened)) => {
+            Some((SegmentIntegrity::Intact, opened)) => prop_assert_eq!(opened, packet),
+            Some((SegmentIntegrity::Corrupted, opened)) => {
                 prop_assert_eq!(opened.len(), packet.len());
                 prop_assert_eq!(&opened[TCP], &packet[TCP]);
             }
-            Some((Verdict::Unreadable, opened)) => prop_assert_ne!(judge(&opened), Ok(Integrity::Intact)),
+            Some((SegmentIntegrity::Unreadable, opened)) => prop_assert_ne!(judge(&opened), Ok(Integrity::Intact)),
             None => {}
         }
         prop_assert!(world.exchange(true) && world.exchange(false));

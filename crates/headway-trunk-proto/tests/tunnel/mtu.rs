@@ -1,6 +1,6 @@
 //! How long datagrams may be: the longest that passes is found on any path, and on no evidence of another kind.
 
-use headway_trunk_proto::{Event, PeerId, Verdict};
+use headway_trunk_proto::{Event, PeerId, SegmentIntegrity};
 use headway_units::Duration;
 
 use super::world::{World, at};
@@ -12,7 +12,7 @@ fn a_full_data_segment_fills_the_longest_datagram() {
     for (has_sack, payload) in [(false, 1403), (true, 1391)] {
         let (sent, packet) = world.seal_data(true, 1, &vec![5; payload], has_sack).expect("a session");
         assert_eq!((packet.len(), sent.bytes.len()), (inner_mtu, 1472));
-        assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
     }
     world.run(Duration::ZERO);
     assert_eq!(world.saw(true, Event::LongHeaders(PeerId(0))), 0);
@@ -31,7 +31,7 @@ fn a_segment_too_long_without_a_compact_header_makes_the_mtu_shorter() {
         let fits = inner_mtu(&world) < before;
         let (sent, packet) = world.seal(true, 1, &payload).expect("a session");
         assert_eq!(sent.bytes.len(), if fits { 1472 } else { 1488 });
-        assert_eq!(world.deliver(sent), fits.then_some((Verdict::Intact, packet)));
+        assert_eq!(world.deliver(sent), fits.then_some((SegmentIntegrity::Intact, packet)));
     }
     assert_eq!(inner_mtu(&world), before - 16);
     world.run(Duration::ZERO);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use headway_trunk_proto::Verdict;
+use headway_trunk_proto::SegmentIntegrity;
 use headway_units::{Duration, Instant};
 
 use super::world::{FAR, Sent, World, at, secret, tunnel};
@@ -42,7 +42,7 @@ fn exchange(world: &mut World, keystreams: &mut Keystreams) {
             };
             let (sent, packet) = sealed.expect("a session");
             keystreams.add_segment(&sent, &packet, &payload);
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         }
     }
 }

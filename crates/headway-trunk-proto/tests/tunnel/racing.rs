@@ -1,7 +1,7 @@
 //! Someone on the path sends damaged copies of packets ahead of these, and packets that they make up.
 
 use headway_test_fixture::rng::Rng;
-use headway_trunk_proto::Verdict;
+use headway_trunk_proto::SegmentIntegrity;
 use headway_units::Duration;
 
 use super::world::{Sent, World};
@@ -46,7 +46,7 @@ fn a_damaged_copy_does_not_displace_what_was_sent() {
         if seq % 2 == 0 {
             assert_eq!(world.deliver(damaged(HEADER.start)), None, "however it is damaged");
         }
-        assert_eq!(world.deliver(sent.clone()), Some((Verdict::Intact, packet)));
+        assert_eq!(world.deliver(sent.clone()), Some((SegmentIntegrity::Intact, packet)));
         assert_eq!(world.deliver(sent), None);
     }
     assert_eq!(disbelieved(&world), u64::from(4000 - 2 * FEWEST));
@@ -65,7 +65,7 @@ fn noise_numbered_ahead_hides_no_proof() {
             announced += u32::from(world.deliver(copy).is_some());
             world.deliver(noise(&sent, ahead, &mut rng));
             world.deliver(noise(&sent, rng.between(1, 5000), &mut rng));
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         }
         assert_eq!(announced, FEWEST, "{ahead}");
     }
@@ -88,7 +88,7 @@ fn a_copy_is_disproved_however_much_of_it_was_changed() {
             }
         }
         announced += u32::from(world.deliver(copy).is_some());
-        assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+        assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
     }
     assert_eq!(announced, FEWEST);
 }
@@ -103,9 +103,13 @@ fn noise_hides_no_damage_to_payloads() {
         world.deliver(noise(&sent, 700, &mut rng));
         if seq % 10 == 0 {
             *sent.bytes.last_mut().expect("a payload") ^= 1;
-            assert_eq!(world.deliver(sent).map(|(verdict, _)| verdict), Some(Verdict::Corrupted), "{seq}");
+            assert_eq!(
+                world.deliver(sent).map(|(verdict, _)| verdict),
+                Some(SegmentIntegrity::Corrupted),
+                "{seq}"
+            );
         } else {
-            assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+            assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
         }
     }
     assert!(disbelieved(&world) > 2000, "noise is");

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 use headway_trunk_proto::{
-    HEADROOM, PeerConfig, PresharedKey, Random, SecretKey, Transmit, Tunnel, TunnelConfig, Verdict,
+    HEADROOM, PeerConfig, PresharedKey, Random, SecretKey, SegmentIntegrity, Transmit, Tunnel, TunnelConfig,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::Ecn;
@@ -81,7 +81,7 @@ fn record() -> String {
                 };
                 let (sent, packet) = sealed.expect("a session");
                 packets.insert(place, packet.clone());
-                assert_eq!(world.deliver(sent), Some((Verdict::Intact, packet)));
+                assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
             }
         }
         world.run(Duration::from_millis(600));
@@ -129,7 +129,7 @@ fn a_recorded_session_is_opened() {
         let arrival = receiver.receive(now, at(from), &mut room, HEADROOM, Ecn::Ce);
         if let Some(packet) = line.get(4) {
             let arrival = arrival.expect("a segment");
-            assert_eq!(arrival.verdict, Verdict::Intact, "{line:?}");
+            assert_eq!(arrival.verdict, SegmentIntegrity::Intact, "{line:?}");
             let (opened, mut sent) = (&room[arrival.packet], bytes(packet));
             // The recording has the CRCs that were sent; an opened packet's are those of no payload where the header is compact.
             if datagram[0] >> 4 == 5 {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use headway_trunk_proto::{
-    Event, HEADROOM, PayloadSeal, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey, Tunnel,
-    TunnelConfig, Verdict,
+    Event, HEADROOM, PayloadSeal, PeerConfig, PeerId, PresharedKey, PublicKey, Random, SecretKey,
+    SegmentIntegrity, Tunnel, TunnelConfig,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::integrity::header_crc;
@@ -158,12 +158,15 @@ impl World {
         has_any
     }
 
-    pub(crate) fn deliver(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>)> {
+    pub(crate) fn deliver(&mut self, sent: Sent) -> Option<(SegmentIntegrity, Vec<u8>)> {
         self.deliver_sealed(sent).map(|(verdict, packet, _)| (verdict, packet))
     }
 
     /// The seal too, of a corrupted payload.
-    pub(crate) fn deliver_sealed(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>, Option<PayloadSeal>)> {
+    pub(crate) fn deliver_sealed(
+        &mut self,
+        sent: Sent,
+    ) -> Option<(SegmentIntegrity, Vec<u8>, Option<PayloadSeal>)> {
         let end = |near: bool| if near { self.near_at } else { self.far_at };
         let repeated = self.repeats.filter(|(near, _)| sent.from == end(*near));
         let copy = repeated.and_then(|(_, from)| self.arrive(Sent { from, ..sent.clone() }));
@@ -171,7 +174,7 @@ impl World {
         copy.or(own)
     }
 
-    fn arrive(&mut self, sent: Sent) -> Option<(Verdict, Vec<u8>, Option<PayloadSeal>)> {
+    fn arrive(&mut self, sent: Sent) -> Option<(SegmentIntegrity, Vec<u8>, Option<PayloadSeal>)> {
         let is_lost = self.loses.is_some_and(|loses| loses(&sent));
         if self.is_down
             || is_lost
@@ -256,7 +259,7 @@ impl World {
 
     pub(crate) fn exchange(&mut self, from_near: bool) -> bool {
         let Some((sent, packet)) = self.seal(from_near, 1, b"hello") else { return false };
-        self.deliver(sent) == Some((Verdict::Intact, packet))
+        self.deliver(sent) == Some((SegmentIntegrity::Intact, packet))
     }
 
     pub(crate) fn saw(&self, near: bool, event: Event) -> usize {

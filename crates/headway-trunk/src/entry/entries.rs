@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::{Entry, Kind, Target};
+use super::{EntryKind, OpenEntry, Target};
 use crate::request::Destination;
 use crate::stream::PeerLink;
 use crate::{Config, Reloaded, TrunkError};
@@ -34,7 +34,7 @@ pub(crate) struct Prepared {
     wanted: Vec<Wanted>,
     /// For each, the place of the running entry that stays.
     kept: Vec<Option<usize>>,
-    bound: Vec<(SocketAddr, Entry, Arc<RwLock<Target>>)>,
+    bound: Vec<(SocketAddr, OpenEntry, Arc<RwLock<Target>>)>,
 }
 
 /// The entries of a gateway, in the order of its configuration.
@@ -67,7 +67,7 @@ impl Entries {
             if same.is_none() {
                 let failed = |source: io::Error| TrunkError::Listen { what: entry.what.clone(), source };
                 let target = Arc::new(RwLock::new(entry.target.clone()));
-                let opened = Entry::listen(entry.listen, target.clone()).map_err(failed)?;
+                let opened = OpenEntry::listen(entry.listen, target.clone()).map_err(failed)?;
                 bound.push((opened.local_addr().map_err(failed)?, opened, target));
             }
         }
@@ -128,7 +128,7 @@ impl Running {
 /// What a configuration says, in the order of [`Entries::addresses`]: forwards, SOCKS, transparent.
 fn wanted(config: &Config, links: &[Arc<PeerLink>]) -> Result<Vec<Wanted>, TrunkError> {
     let mut wanted = Vec::new();
-    let mut add = |listen: SocketAddr, peer: Option<&str>, kind: Kind, name: &str| {
+    let mut add = |listen: SocketAddr, peer: Option<&str>, kind: EntryKind, name: &str| {
         let what = format!("{name} {listen}");
         let link = links[config.peer_of(peer, &what)?].clone();
         wanted.push(Wanted { listen, target: Target { kind, link }, what });
@@ -142,13 +142,13 @@ fn wanted(config: &Config, links: &[Arc<PeerLink>]) -> Result<Vec<Wanted>, Trunk
                 "a host and a port, such as 10.0.0.5:22, and no interface: the peer connects",
             )
         })?;
-        add(forward.listen, forward.peer.as_deref(), Kind::Forward(to), "forward")?;
+        add(forward.listen, forward.peer.as_deref(), EntryKind::Forward(to), "forward")?;
     }
     for socks in &config.socks {
-        add(socks.listen, socks.peer.as_deref(), Kind::Socks, "socks")?;
+        add(socks.listen, socks.peer.as_deref(), EntryKind::Socks, "socks")?;
     }
     for transparent in &config.transparent {
-        add(transparent.listen, transparent.peer.as_deref(), Kind::Transparent, "transparent")?;
+        add(transparent.listen, transparent.peer.as_deref(), EntryKind::Transparent, "transparent")?;
     }
     Ok(wanted)
 }

@@ -41,7 +41,7 @@ const BACKLOG: i32 = 1024;
 
 /// What says where connections of an entry go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// All to one destination.
     Forward(Destination),
     /// The client says it (RFC 1928).
@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     Transparent,
 }
 
-impl Kind {
+impl EntryKind {
     /// Whether its listener takes connections to addresses that are not this machine's.
     pub(crate) fn is_transparent(&self) -> bool {
         matches!(self, Self::Transparent)
@@ -60,7 +60,7 @@ impl Kind {
 /// Where connections of an entry go, and through which peer.
 #[derive(Clone)]
 pub(crate) struct Target {
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
     pub(crate) link: Arc<PeerLink>,
 }
 
@@ -71,12 +71,12 @@ impl Target {
 }
 
 /// One listener for connections of hosts. Its target may be changed while it listens.
-pub(crate) struct Entry {
+pub(crate) struct OpenEntry {
     listener: TcpListener,
     target: Arc<RwLock<Target>>,
 }
 
-impl Entry {
+impl OpenEntry {
     /// Listens at `address`.
     pub(crate) fn listen(address: SocketAddr, target: Arc<RwLock<Target>>) -> io::Result<Self> {
         let is_transparent = target.read().unwrap_or_else(PoisonError::into_inner).kind.is_transparent();
@@ -136,15 +136,15 @@ impl Entry {
 
 async fn take(
     link: &PeerLink,
-    kind: Kind,
+    kind: EntryKind,
     (socket, ours): (Socket, Option<SocketAddr>),
     half_open: HalfOpen,
 ) -> io::Result<()> {
     let dscp = relay::answer_with_dscp(&socket);
     let destination = match kind {
-        Kind::Socks => return socks(link, socket, dscp, half_open).await,
-        Kind::Forward(destination) => destination,
-        Kind::Transparent => {
+        EntryKind::Socks => return socks(link, socket, dscp, half_open).await,
+        EntryKind::Forward(destination) => destination,
+        EntryKind::Transparent => {
             // It is reset, as what is dropped before it is joined.
             let Some(destination) = handed_over(socket.local_addr()?, ours) else { return Ok(()) };
             Destination::Address(destination)
@@ -245,9 +245,9 @@ mod tests {
 
     #[test]
     fn only_what_tproxy_hands_over_goes_to_addresses_of_others() {
-        let forward = Kind::Forward(Destination::Address(([10, 0, 0, 1], 80).into()));
+        let forward = EntryKind::Forward(Destination::Address(([10, 0, 0, 1], 80).into()));
         assert_eq!(
-            [Kind::Transparent, Kind::Socks, forward].map(|kind| kind.is_transparent()),
+            [EntryKind::Transparent, EntryKind::Socks, forward].map(|kind| kind.is_transparent()),
             [true, false, false]
         );
     }

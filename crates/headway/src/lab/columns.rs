@@ -1,6 +1,6 @@
 //! The meaning of the columns of a table of results.
 
-use headway_lab::{Kind, columns};
+use headway_lab::{ValueKind, columns};
 
 /// One row per column, as Markdown.
 pub(super) fn markdown() -> String {
@@ -15,10 +15,10 @@ pub(super) fn markdown() -> String {
     );
     for column in columns() {
         let kind = match column.kind {
-            Kind::Text => "text",
-            Kind::Integer => "whole number",
-            Kind::Number => "number",
-            Kind::Flag => "true or false",
+            ValueKind::Text => "text",
+            ValueKind::Integer => "whole number",
+            ValueKind::Number => "number",
+            ValueKind::Flag => "true or false",
         };
         text.push_str(&format!("| `{}` | {kind} | {} |\n", column.name, column.meaning));
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use headway_command::{notice, output, parent_death};
 use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
-use headway_report::experiments::Kind;
+use headway_report::experiments::ReportKind;
 use headway_testbed::{Captures, NamespaceTestbed};
 
 use dask::{Asked, Cluster, DaskOptions};
@@ -180,7 +180,7 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
             run_here(&experiments, options, Some(&testbed))
         }
         LabCommand::Check { files } => check(files),
-        LabCommand::Report { options } => print(&report::write(options, Kind::Own)?),
+        LabCommand::Report { options } => print(&report::write(options, ReportKind::Own)?),
         LabCommand::Explore { options } => print(&explore::write(options)?),
         LabCommand::New { name } => print(&new::experiment(name)),
         LabCommand::Columns => print(&columns::markdown()),
@@ -199,7 +199,7 @@ pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsErr
                 None => run_here(&experiments, options, None),
             }
         }
-        PaperCommand::Report { options } => print(&report::write(options, Kind::Papers)?),
+        PaperCommand::Report { options } => print(&report::write(options, ReportKind::Papers)?),
     }
 }
 

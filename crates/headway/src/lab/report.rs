@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use headway_command::{BadOption, output, require_distinct};
 use headway_lab::{Clock, Overrides, Results};
-use headway_report::experiments::{Kind, MARKS, Report};
+use headway_report::experiments::{MARKS, Report, ReportKind};
 
 use super::error::ExperimentsError;
 
@@ -34,7 +34,7 @@ pub(super) struct ReportOptions {
 }
 
 /// Writes the report, and says in a few lines what is in it.
-pub(super) fn write(options: &ReportOptions, kind: Kind) -> Result<String, ExperimentsError> {
+pub(super) fn write(options: &ReportOptions, kind: ReportKind) -> Result<String, ExperimentsError> {
     let files = [("--html", &options.html), ("--markdown", &options.markdown), ("--tables", &options.tables)];
     require_distinct([], files.map(|(option, path)| (option, path.as_deref())))?;
     let results = results(&options.folder, kind)?;
@@ -92,9 +92,9 @@ fn with_tables(report: &Report, path: &Path) -> Result<String, ExperimentsError>
 const MARK: &str = "experiment.json";
 
 /// The results in a folder, by name; for the papers, also those of which there are none yet.
-fn results(folder: &Path, kind: Kind) -> Result<Vec<Results>, ExperimentsError> {
+fn results(folder: &Path, kind: ReportKind) -> Result<Vec<Results>, ExperimentsError> {
     let mut found = found(folder)?;
-    if kind == Kind::Papers {
+    if kind == ReportKind::Papers {
         let shipped = headway_papers::experiments(&["all".into()], &Overrides::default())?;
         let names: BTreeSet<&str> = shipped.iter().map(|experiment| experiment.name.as_str()).collect();
         found.retain(|results| names.contains(results.manifest.name.as_str()));
@@ -136,11 +136,11 @@ pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
 }
 
 /// The command that makes these results, as one would type it.
-fn command(results: &[Results], kind: Kind) -> String {
+fn command(results: &[Results], kind: ReportKind) -> String {
     match kind {
-        Kind::Own if results.iter().any(is_real_time) => "headway lab live FILE".into(),
-        Kind::Own => "headway lab run FILE".into(),
-        Kind::Papers => {
+        ReportKind::Own if results.iter().any(is_real_time) => "headway lab live FILE".into(),
+        ReportKind::Own => "headway lab run FILE".into(),
+        ReportKind::Papers => {
             let runs = common_runs(results);
             format!("headway paper run all{}", runs.map_or(String::new(), |runs| format!(" --runs {runs}")))
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use headway_lab::{FigureKind, LINK_AXIS, Results, Row, Summary, Verdict, in_unit, judge};
+use headway_lab::{ClaimVerdict, FigureKind, LINK_AXIS, Results, Row, Summary, in_unit, judge};
 use headway_report::experiments::{WorstLink, aim, number, quantiles, worst_links};
 use headway_report::foot_notes;
 
@@ -77,7 +77,7 @@ pub(super) fn claims(results: &Results) -> String {
     let mut known = Vec::new();
     for judgement in judge(results) {
         let numbers = match (judgement.verdict, judgement.paper, judgement.ours) {
-            (Verdict::NoResults, ..) => String::new(),
+            (ClaimVerdict::NoResults, ..) => String::new(),
             (_, None, Some(ours)) if judgement.aim.is_some() => {
                 let aim = aim(&judgement, "").unwrap_or_default();
                 let place =
@@ -85,7 +85,7 @@ pub(super) fn claims(results: &Results) -> String {
                 format!(" (aim {aim}, ours {}{place})", number(ours))
             }
             (_, Some(paper), Some(ours)) => format!(" (paper {}, ours {})", number(paper), number(ours)),
-            (Verdict::Undecided, None, Some(_)) => format!(" ({})", judgement.basis),
+            (ClaimVerdict::Undecided, None, Some(_)) => format!(" ({})", judgement.basis),
             (_, None, Some(share)) => format!(" (in {:.0} % of the places)", 100.0 * share),
             _ => String::new(),
         };

@@ -19,7 +19,7 @@ pub(crate) struct PendingSpecialAck {
     pub(crate) tsecr: Option<u32>,
 }
 
-struct Entry {
+struct RepairedNumber {
     seq: SeqNumber,
     expires: Instant,
 }
@@ -38,7 +38,7 @@ pub(crate) struct SpecialAckQueue {
 struct Lists {
     owed: VecDeque<PendingSpecialAck>,
     /// Newest last.
-    s_buffer: VecDeque<Entry>,
+    s_buffer: VecDeque<RepairedNumber>,
 }
 
 impl SpecialAckQueue {
@@ -58,7 +58,7 @@ impl SpecialAckQueue {
             s_buffer.pop_front();
         }
         if self.limit > 0 {
-            s_buffer.push_back(Entry { seq: special_ack.seq, expires: now + life });
+            s_buffer.push_back(RepairedNumber { seq: special_ack.seq, expires: now + life });
         }
     }
 
@@ -115,7 +115,7 @@ impl SpecialAckQueue {
         self.lists.as_ref().map_or(0, |lists| {
             size_of::<Lists>()
                 + lists.owed.capacity() * size_of::<PendingSpecialAck>()
-                + lists.s_buffer.capacity() * size_of::<Entry>()
+                + lists.s_buffer.capacity() * size_of::<RepairedNumber>()
         })
     }
 }
@@ -143,7 +143,8 @@ mod tests {
         for seq in 0..1000 {
             queue.push(special_ack(seq), Instant::ZERO, Duration::ZERO);
         }
-        let least = size_of::<Lists>() + MAX_OWED * size_of::<PendingSpecialAck>() + 4 * size_of::<Entry>();
+        let least =
+            size_of::<Lists>() + MAX_OWED * size_of::<PendingSpecialAck>() + 4 * size_of::<RepairedNumber>();
         assert!((least..8192).contains(&queue.allocated()));
     }
 }

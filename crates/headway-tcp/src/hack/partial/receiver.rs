@@ -25,7 +25,7 @@ const MAX_FILLED: usize = 8;
 const MOST_CHOICES: usize = 7;
 
 /// A payload as it arrived, with what its header vouched for.
-struct Entry {
+struct KeptPayload {
     seq: SeqNumber,
     payload: Box<[u8]>,
     proof: Proof,
@@ -33,7 +33,7 @@ struct Entry {
     repaired: bool,
 }
 
-impl Entry {
+impl KeptPayload {
     fn end(&self) -> SeqNumber {
         self.seq + self.payload.len() as u32
     }
@@ -53,7 +53,7 @@ pub(crate) struct Whole {
 #[derive(Default)]
 pub(crate) struct CorruptedPayloads {
     /// Oldest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<KeptPayload>,
     bytes: usize,
 }
 
@@ -71,7 +71,7 @@ impl CorruptedPayloads {
         if !(MIN_PAYLOAD..=MAX_BYTES).contains(&payload.len()) {
             return Vec::new();
         }
-        let same = |entry: &Entry| entry.seq == seq && entry.payload.len() == payload.len();
+        let same = |entry: &KeptPayload| entry.seq == seq && entry.payload.len() == payload.len();
         let sound = self.entries.iter().filter(|entry| same(entry) && !entry.repaired && !repaired);
         let mut whole = sound.filter_map(|earlier| match (&earlier.proof, &proof) {
             (Proof::Crc(one), Proof::Crc(other)) if one == other => combine(&earlier.payload, payload, *one),
@@ -88,11 +88,11 @@ impl CorruptedPayloads {
             return Vec::new();
         }
         self.bytes += payload.len();
-        self.entries.push_back(Entry { seq, payload: payload.into(), proof, repaired });
+        self.entries.push_back(KeptPayload { seq, payload: payload.into(), proof, repaired });
         Vec::new()
     }
 
-    fn remove(&mut self, place: usize) -> Option<Entry> {
+    fn remove(&mut self, place: usize) -> Option<KeptPayload> {
         let entry = self.entries.remove(place)?;
         self.bytes -= entry.payload.len();
         Some(entry)
@@ -166,7 +166,7 @@ impl CorruptedPayloads {
     }
 
     pub(crate) fn allocated(&self) -> usize {
-        size_of::<Self>() + self.entries.capacity() * size_of::<Entry>() + self.bytes
+        size_of::<Self>() + self.entries.capacity() * size_of::<KeptPayload>() + self.bytes
     }
 }
 

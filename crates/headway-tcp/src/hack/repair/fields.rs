@@ -42,7 +42,7 @@ pub(super) fn of(draft: &Draft, known: &Knowledge, header: Option<&HeaderRepair<
     let exact = known.seal == Seal::Classic;
     let mut fields = Vec::with_capacity(6);
     let mut add = |at, len, limit, expected: &mut dyn Iterator<Item = u32>, admits: &dyn Fn(u32) -> bool| {
-        fields.push(field(draft, header, Place { at, len, limit }, expected, admits));
+        fields.push(field(draft, header, FieldBits { at, len, limit }, expected, admits));
     };
     let seqs = || known.seqs.iter().map(|seq| seq.0);
     add(4, 4, if exact { 4 } else { 8 }, &mut seqs(), &|seq| {
@@ -65,7 +65,7 @@ pub(super) fn of(draft: &Draft, known: &Knowledge, header: Option<&HeaderRepair<
 }
 
 /// Where a field is, and how many values of it are kept at most.
-struct Place {
+struct FieldBits {
     at: usize,
     len: usize,
     limit: usize,
@@ -74,7 +74,7 @@ struct Place {
 fn field(
     draft: &Draft,
     header: Option<&HeaderRepair<'_>>,
-    Place { at, len, limit }: Place,
+    FieldBits { at, len, limit }: FieldBits,
     expected: &mut dyn Iterator<Item = u32>,
     admits: &dyn Fn(u32) -> bool,
 ) -> Field {
