@@ -1,9 +1,10 @@
 //! The functions of the header, and access to C memory. All `unsafe` of the crate is here.
 //!
 //! What C must guarantee, for every function: a pointer to text is null or points to text with a null byte at its end; a
-//! pointer with a length is null or points to as many bytes; a pointer to a result is null or points to room for it; what
-//! the pointers of one call point to does not overlap. Null where something is needed gives `HEADWAY_ERROR_NULL`, and
-//! nothing has changed then. Pointers to hosts and links are keys: they are never followed, so any value is safe.
+//! pointer with a length is null or points to as many bytes; a pointer to a result is null or points to room for it; the
+//! memory that the pointers of one call point to does not overlap. A null pointer that is not permitted gives
+//! `HEADWAY_ERROR_NULL`, and changes nothing. Pointers to hosts and links are keys: they are never dereferenced, so any
+//! value is safe.
 //!
 //! Every function returns a code, does not unwind, and may be called by any thread.
 
@@ -68,7 +69,7 @@ unsafe fn text<'a>(text: *const c_char, what: &str) -> Result<&'a str, Failure> 
 ///
 /// # Safety
 ///
-/// As of [`text`].
+/// As for [`text`].
 unsafe fn keys(keys: *const c_char) -> Result<Keys, Failure> {
     if keys.is_null() {
         return Ok(Keys::default());
@@ -99,13 +100,14 @@ unsafe fn bytes<'a>(bytes: *const c_void, len: usize, what: &str) -> Result<&'a 
 
 /// # Safety
 ///
-/// `to` points to at least as many bytes as `from` has, of other memory.
+/// From `at` on, `to` has room for all bytes of `from`, and does not overlap with it.
 unsafe fn copy_out(from: &[u8], to: *mut c_void, at: usize) {
     // SAFETY: the caller guarantees the room.
     unsafe { from.as_ptr().copy_to_nonoverlapping(to.cast::<u8>().add(at), from.len()) }
 }
 
-/// Copies as much of a structure as C knows of it. What C knows and this version does not is zero.
+/// Copies the first `size` bytes of a structure: `size` is its length in the header that the caller was compiled with. Fields
+/// that this version lacks are zero.
 ///
 /// # Safety
 ///
@@ -114,7 +116,7 @@ unsafe fn put_record<T>(fields: &Fields<T>, source: &T, to: *mut c_void, size: u
     if to.is_null() {
         return Err(null("result"));
     }
-    // No version has a structure of this size: it is no size, and as much may not be there.
+    // No version has a structure this long: the size is wrong, and the caller's memory may be shorter.
     if size > 4096 {
         return Err(Failure::new(Code::Length, format!("size: expected that of the structure, got {size}")));
     }
@@ -157,7 +159,7 @@ pub extern "C" fn headway_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// What the latest call of this thread that failed said; valid until the next one that fails.
+/// The message of the latest call of this thread that failed; valid until the next call that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_last_error() -> *const c_char {
     status::latest()
@@ -190,7 +192,7 @@ pub unsafe extern "C" fn headway_host_new(
     })
 }
 
-/// Ends a host; its connections vanish without a packet.
+/// Frees a host; its connections end without sending a packet.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_host_free(host: *mut Host) -> Status {
     guard(|| HOSTS.remove(host.addr()))
@@ -569,7 +571,7 @@ pub unsafe extern "C" fn headway_link_new(
     })
 }
 
-/// Ends a link; what it carries is gone.
+/// Frees a link, with the packets in it.
 #[unsafe(no_mangle)]
 pub extern "C" fn headway_link_free(link: *mut Link) -> Status {
     guard(|| LINKS.remove(link.addr()))

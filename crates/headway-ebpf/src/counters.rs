@@ -1,6 +1,6 @@
 //! What the programs count.
 
-/// Read by the programs too.
+/// The programs include this file too.
 const DEFINITIONS: &str = include_str!("../programs/counters.def");
 
 /// A counter of the programs.
@@ -10,11 +10,11 @@ pub struct Counter {
     pub name: &'static str,
     /// What it counts.
     pub meaning: &'static str,
-    /// How many there were since the programs were attached.
+    /// Its value: 0 when the programs were attached.
     pub value: u64,
 }
 
-/// All counters, at zero, in the order of the programs.
+/// All counters, at zero, in the order of the file.
 pub fn all() -> Vec<Counter> {
     DEFINITIONS.lines().filter_map(parse).collect()
 }

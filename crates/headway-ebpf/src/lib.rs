@@ -1,8 +1,9 @@
 //! HACK for programs over the kernel's TCP, by eBPF.
 //!
-//! The programs are in C, in `programs/`. With the feature `programs` this crate compiles them and loads them with libbpf:
-//! an [`Attachment`] keeps them attached to a cgroup and to interfaces, and takes them away when it is dropped. Without it
-//! only the [requirements](requirements::Requirement) of the machine can be examined.
+//! The programs are in C, in `programs/`; `docs/kernel.md` says what each file does. With the feature `programs` this crate
+//! compiles them and loads them with libbpf: an [`Attachment`] keeps them attached to a cgroup and to interfaces, and
+//! detaches them when it is dropped. Without the feature only the [requirements](requirements::Requirement) of the machine
+//! can be examined.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "programs")]

@@ -1,4 +1,4 @@
-//! The programs that are in the kernel, whoever attached them.
+//! The programs in the kernel, whichever process attached them.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
@@ -13,7 +13,7 @@ use crate::{settings, sys};
 /// Programs that were attached together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// A number that no other has.
+    /// The number of the map of its counters, which is unique.
     pub id: u32,
     /// The number of the cgroup whose connections use HACK; `None` if no new ones do.
     pub cgroup: Option<u64>,
@@ -29,9 +29,9 @@ pub struct Instance {
     pub links: Vec<u32>,
     /// What was counted.
     pub counters: Vec<Counter>,
-    /// How many pairs of addresses with connections there are.
+    /// The number of paths (pairs of addresses) with connections.
     pub paths: usize,
-    /// How many connections of version 2 ended in the last minute, for whose TIME-WAIT something is kept.
+    /// The number of connections of version 2 that ended in the last minute, and of which state is kept for TIME-WAIT.
     pub ended: usize,
 }
 
@@ -41,8 +41,8 @@ impl Instance {
         self.namespace == namespace()
     }
 
-    /// Detaches the programs from the cgroup and the interfaces, whoever holds the links. The congestion controls
-    /// stay until the one who attached them lets go of them, or ends.
+    /// Detaches the programs from the cgroup and the interfaces, whichever process holds the links. The congestion
+    /// controls stay until the process that attached them detaches them or ends.
     ///
     /// # Errors
     ///
@@ -66,9 +66,9 @@ pub(crate) fn namespace() -> u64 {
     std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |data| data.ino())
 }
 
-/// All of them.
+/// All instances in the kernel.
 pub fn instances() -> Vec<Instance> {
-    // The kernel keeps 15 letters of a name.
+    // The kernel stores the first 15 bytes of a name.
     let maps: BTreeMap<u32, String> =
         MapInfoIter::default().map(|map| (map.id, map.name.to_string_lossy().into_owned())).collect();
     let is = |id: &u32, name: &str| maps.get(id).is_some_and(|found| found == &name[..name.len().min(15)]);
@@ -105,7 +105,7 @@ pub fn instances() -> Vec<Instance> {
         }
     }
     for link in LinkInfoIter::default() {
-        // Those of struct_ops have no program.
+        // Links of struct_ops have no program.
         let key = owner.get(&link.prog_id);
         let Some(instance) = key.and_then(|key| by_counters.get_mut(key)) else { continue };
         instance.links.push(link.id);

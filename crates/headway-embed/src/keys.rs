@@ -6,18 +6,18 @@ use crate::Error;
 
 /// Keys with their values, each key once: `rate=10mbit delay=20ms`.
 ///
-/// Pairs are separated by white space; a value that contains some stands in double quotes:
-/// `damage="trace:my trace.txt"`. What the keys are, and what they mean, is that of scenarios
+/// Pairs are separated by white space; a value that contains white space is in double quotes:
+/// `damage="trace:my trace.txt"`. The keys and their meanings are those of scenarios
 /// ([`headway_scenario::keys`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keys(Vec<(String, String)>);
 
 impl Keys {
-    /// These pairs.
+    /// Makes keys of pairs.
     ///
     /// # Errors
     ///
-    /// A key is there twice.
+    /// A key is given twice.
     pub fn from_pairs<K: Into<String>, V: Into<String>>(
         pairs: impl IntoIterator<Item = (K, V)>,
     ) -> Result<Self, Error> {

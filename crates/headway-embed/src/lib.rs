@@ -1,9 +1,9 @@
 //! headway's hosts and links, step by step, for networks that others write: simulators, emulators, tests.
 //!
-//! The interfaces for C (`headway-capi`) and Python are made of this crate. It adds to [`headway_tcp::Host`] and
+//! The interfaces for C (`headway-capi`) and Python call this crate. It adds to [`headway_tcp::Host`] and
 //! [`headway_link::Link`] what another language needs: settings as text with the keys of scenarios ([`Keys`]),
-//! connections as numbers, and checks in place of contracts. A wrong number, a time that runs backwards or a short buffer
-//! is an [`Error`].
+//! connections as numbers, and checks instead of preconditions: a wrong number, a time that runs backwards or a short
+//! buffer is an [`Error`].
 //!
 //! Times are nanoseconds from an epoch of the caller's choice. Seeds are derived as in a race
 //! ([`headway_sim::race`]): a network of two hosts and two links with a race's names and seed has the race's packets,
@@ -46,5 +46,5 @@ pub use host::{EmbeddedHost, PacketIntegrity, PathCounts};
 pub use keys::Keys;
 pub use link::{Arrival, EmbeddedLink};
 
-/// A time that does not come, and none that may be given.
+/// The time of what never happens. No call accepts it as the current time.
 pub const NEVER: u64 = u64::MAX;

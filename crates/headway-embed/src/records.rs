@@ -1,4 +1,4 @@
-//! What is counted, as records of whole numbers: the structures of C, the dictionaries of Python.
+//! Statistics and counters as records of whole numbers: the structures of C, the dictionaries of Python.
 //!
 //! Times are nanoseconds; 0 where nothing was measured yet. The order is that of C's structures: new fields come last.
 
@@ -8,10 +8,10 @@ use headway_units::Duration;
 
 use crate::PathCounts;
 
-/// The fields of a record, each with where its value comes from.
+/// The fields of a record: the name of each, and the function that reads its value.
 pub type Fields<T> = [(&'static str, fn(&T) -> u64)];
 
-/// Of a connection.
+/// The statistics of a connection.
 pub const STATISTICS: &Fields<Statistics> = &[
     ("cwnd", |of| of.cwnd.into()),
     ("ssthresh", |of| of.ssthresh.into()),
@@ -41,7 +41,7 @@ pub const STATISTICS: &Fields<Statistics> = &[
     ("congestion_echoes", |of| of.congestion_echoes),
 ];
 
-/// Of a path.
+/// The counts of a path.
 pub const PATH_COUNTS: &Fields<PathCounts> = &[
     ("reported", |of| of.reported),
     ("counted", |of| of.counted),
@@ -55,7 +55,7 @@ pub const PATH_COUNTS: &Fields<PathCounts> = &[
     ("arrived_repaired", |of| of.arrived_repaired),
 ];
 
-/// Of a link.
+/// The counters of a link.
 pub const LINK_COUNTERS: &Fields<LinkCounters> = &[
     ("offered", |of| of.offered),
     ("offered_bytes", |of| of.offered_bytes),

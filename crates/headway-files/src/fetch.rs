@@ -113,7 +113,7 @@ impl Failure for FetchError {
     }
 }
 
-/// What the server says of a refusal: the first line of a short text; of anything else nothing.
+/// The reason that the server gives with an error status: the first line of a short text, or nothing.
 async fn reason_in(body: Incoming) -> String {
     const LONGEST: usize = 1024;
     let text = match Limited::new(body, LONGEST).collect().await {
@@ -145,7 +145,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), FetchError> {
 #[expect(clippy::disallowed_methods, reason = "a live command measures its time")]
 async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, FetchError> {
     if let Some(file) = &arguments.upload {
-        // Before anyone is asked for anything.
+        // Fails before the first request.
         length(file).await?;
     }
     let mut partial = if arguments.resume { Some(earlier_part(arguments)?) } else { None };
@@ -187,7 +187,7 @@ async fn fetch(arguments: &Arguments, transport: &Transport) -> Result<Done, Fet
     Err(FetchError::BadUrl { url: arguments.url.to_string(), expected: "a URL without a redirection loop" })
 }
 
-/// What an earlier download left of the file.
+/// The part of the file that an earlier download has left.
 fn earlier_part(arguments: &Arguments) -> Result<Partial, FetchError> {
     match output_path(arguments)? {
         Some(path) => Ok(Partial::open(&path)?),
@@ -213,7 +213,7 @@ async fn request(
         resolve(authority.host(), port(authority).ok_or_else(|| bad("a port from 1 to 65535"))?).await?;
     let stream = transport.connect(remote).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
-    // It ends with the body of the response, which has its errors too.
+    // The task ends with the body of the response, which reports its errors too.
     tokio::spawn(connection);
     let target = url.path_and_query().map_or("/", |path| path.as_str());
     let mut builder = Request::builder().uri(target).header(header::HOST, authority.as_str());
@@ -242,7 +242,7 @@ fn parse_url(input: &str) -> Result<Uri, String> {
     input.parse().map_err(|_| "expected http://HOST[:PORT]/PATH".into())
 }
 
-/// RFC 3986, 3.2.3: a port may be left out, or be empty. `None` where it is no port.
+/// RFC 3986, 3.2.3: a port may be left out, or be empty. `None` if it is not a port.
 fn port(authority: &Authority) -> Option<u16> {
     let at = authority.as_str().rsplit_once('@').map_or(authority.as_str(), |(_, at)| at);
     match at.strip_prefix(authority.host())?.strip_prefix(':') {
@@ -295,7 +295,7 @@ fn output_path(arguments: &Arguments) -> Result<Option<PathBuf>, FetchError> {
     }
 }
 
-/// Where the body of an answer goes.
+/// Where the body of a response goes.
 enum Destination<'a> {
     Standard,
     /// A file that is renamed into place when it is complete.
@@ -309,7 +309,7 @@ enum Destination<'a> {
 }
 
 impl<'a> Destination<'a> {
-    /// For an answer from this URL.
+    /// The destination of a response from this URL.
     fn of(
         output: Option<&'a Path>,
         partial: Option<Partial>,
@@ -357,7 +357,7 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// Writes the body to the output; its bytes.
+/// Writes the body to the output, and returns its length in bytes.
 async fn keep(mut body: Incoming, to: Destination<'_>, mut progress: Progress) -> Result<u64, FetchError> {
     let mut bytes = 0;
     progress.begin(body.size_hint().exact());
@@ -367,7 +367,7 @@ async fn keep(mut body: Incoming, to: Destination<'_>, mut progress: Progress) -
         let frame = match frame {
             Ok(frame) => frame,
             Err(error) => {
-                // What has arrived is there for the next time.
+                // With `--continue` the next download begins after what has arrived.
                 if let Some(file) = &mut file {
                     file.flush().await.map_err(|source| to.error(source))?;
                 }
@@ -407,7 +407,7 @@ fn report(arguments: &Arguments, done: &Done) -> Result<(), OutputError> {
         if done.output.is_some() || arguments.upload.is_some() {
             return output::print(&format!("{report}\n"));
         } else {
-            // The message must not get into the file.
+            // The file is on standard output, which the report must not change.
             notice!("{report}");
         }
     } else {

@@ -53,8 +53,8 @@ impl Direction {
 ///
 /// Writing is buffered; [`Capture::finish`] writes the rest and reports whether that worked.
 ///
-/// With several interfaces one file holds each packet that crosses the link twice. Tools that expect one end take the
-/// second for a retransmission: [`Capture::in_files`] gives each interface a file of its own.
+/// A file of both ends contains each packet twice: as sent and as received. Tools that expect the packets of one end take
+/// the second for a retransmission: [`Capture::in_files`] gives each interface a file of its own.
 ///
 /// ```
 /// use headway_trace::{Capture, Direction};
@@ -88,7 +88,7 @@ impl<W: Write> Capture<W> {
     }
 
     /// As [`Capture::new`], but only the first `snap_len` bytes of each packet are kept, as with `tcpdump
-    /// -s`; at most 262,144, which 0 means too.
+    /// -s`; at most 262,144, and 0 means 262,144.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// The header of a file.
+/// Writes the header of a file: its section and its interfaces.
 fn begin<W: Write>(
     writer: W,
     interfaces: &[&str],

@@ -1,4 +1,4 @@
-//! The file format, as it is written.
+//! The format of experiment files, and its JSON schema.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The text of a trace.
+//! The text of a damage trace: parsed and written.
 
 use super::{BitOrigin, Fate, HitPlace, Trace, TraceBuilder};
 

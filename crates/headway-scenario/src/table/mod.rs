@@ -1,8 +1,8 @@
 //! The table of all keys.
 //!
 //! A key of `[scenario]` and `[sweep]` is an entry here, in the file of its subject. The options of `race` and `box`, the
-//! JSON schema and the columns of results follow from it; features of `--with` and `--without` are fields of
-//! `headway_tcp::Features`.
+//! JSON schema (`headway-lab/src/experiment/file.rs`) and the columns of results follow from it; features of `--with` and
+//! `--without` are fields of `headway_tcp::Features`.
 
 mod link;
 mod sender;

@@ -22,9 +22,10 @@ pub(crate) struct SidePlan {
 /// When a program works.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Style {
-    /// After each notification, and only then: a notification that is missing stalls it.
+    /// After each notification, and only then: without a notification it waits for ever.
     Told,
-    /// Now and then, in small portions, while the schedule is harsh; at once afterwards.
+    /// At random intervals of at most `gap`, at most `writes` and `reads` bytes each time, while the schedule is harsh; at
+    /// once and without a limit afterwards.
     Timed { gap: Duration, writes: usize, reads: usize },
 }
 
@@ -49,7 +50,7 @@ pub(crate) enum Change {
 
 /// Draws what the program of a host with the profile `ours` does.
 pub(crate) fn side_plan(rng: &mut Rng, ours: &Profile, theirs: &Profile, harsh: Duration) -> SidePlan {
-    // Small buffers and small packets make for many exchanges.
+    // With small buffers and small packets a transfer takes many round trips: less is written.
     let buffer = ours.send_buffer.min(theirs.receive_buffer);
     let mtu = usize::from(ours.mtu.min(theirs.mtu));
     let most = match rng.below(10) {
@@ -94,7 +95,7 @@ pub(crate) fn side_plan(rng: &mut Rng, ours: &Profile, theirs: &Profile, harsh: 
 pub(crate) fn keep_alive(rng: &mut Rng) -> KeepAlive {
     KeepAlive {
         idle: rng.millis(100, 20_000),
-        // More than a round trip: an answer in time is possible.
+        // Longer than a round trip, so that an answer can arrive in time.
         interval: rng.millis(1_500, 5_000),
         probes: rng.between(1, 9),
     }

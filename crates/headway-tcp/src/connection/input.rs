@@ -1,4 +1,5 @@
-//! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right.
+//! SEGMENT ARRIVES (RFC 9293, 3.10.7), for segments whose checksum is right. A RST, a SYN
+//! and the ACK number are checked as in RFC 5961, against forgery by blind attackers (in SYN-SENT: [`super::open`]).
 
 use headway_units::{Duration, Instant};
 use headway_wire::{Ecn, Segment, SeqNumber, TcpFlags, TcpHeader};

@@ -1,5 +1,5 @@
-//! Partial recovery ([`crate::hack::partial`]): of a segment whose payload arrived damaged, only what
-//! was hit comes again.
+//! Partial recovery ([`crate::hack::partial`]): of a segment whose payload arrived damaged, only the
+//! damaged blocks are retransmitted.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! Deadlines, and what happens when they come.
+//! Timers, and what happens when they expire.
 
 use headway_units::{Duration, Instant};
 
@@ -14,9 +14,9 @@ const NEVER: Instant = Instant::from_nanos(u64::MAX);
 pub(super) struct Timers {
     deadlines: [Instant; Timer::COUNT],
     clock: Duration,
-    /// The earliest deadline, unless `moved`. It is asked for more often than it changes.
+    /// The earliest deadline, unless `moved`. Stored, since it is read more often than it changes.
     first: Instant,
-    /// The timer that was the first is set to later, or stopped.
+    /// Whether the timer with the earliest deadline was set to a later time or stopped, so that `first` is outdated.
     moved: bool,
 }
 
@@ -26,13 +26,13 @@ impl Timers {
     }
 
     pub(super) fn set(&mut self, timer: Timer, at: Instant) {
-        // A clock of coarse ticks notices a deadline at the tick after it.
+        // A coarse clock notices a deadline at the first tick that is not before it.
         let tick = self.clock.as_nanos().max(1);
         let at = at.as_nanos().div_ceil(tick).saturating_mul(tick);
         self.set_exactly(timer, Instant::from_nanos(at));
     }
 
-    /// As [`Timers::set`], between the ticks.
+    /// As [`Timers::set`], but not rounded up to a tick.
     #[inline]
     pub(super) fn set_exactly(&mut self, timer: Timer, at: Instant) {
         let before = core::mem::replace(&mut self.deadlines[timer as usize], at);
@@ -42,7 +42,7 @@ impl Timers {
 
     #[inline]
     pub(super) fn stop(&mut self, timer: Timer) {
-        // Most that are stopped do not run.
+        // Most timers that are stopped are not set.
         if self.is_set(timer) {
             self.set_exactly(timer, NEVER);
         }
@@ -71,7 +71,7 @@ impl Timers {
     #[inline]
     pub(super) fn next(&mut self, other: Option<Instant>) -> Option<Instant> {
         if core::mem::take(&mut self.moved) {
-            // NEVER is later than any.
+            // NEVER is later than every deadline.
             self.first = self.deadlines.iter().copied().fold(NEVER, Instant::min);
         }
         let first = self.first.min(other.unwrap_or(NEVER));
@@ -80,7 +80,7 @@ impl Timers {
 }
 
 impl Connection {
-    /// Handles every deadline that has come.
+    /// Handles every timer that has expired.
     pub(crate) fn handle_timeout<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         if self.rcv.expire_delayed_ack(cx.now) {
             cx.emit(|| Event::TimerExpired(Timer::DelayedAck));
@@ -104,12 +104,12 @@ impl Connection {
             Timer::Reorder => self.reorder_expired(cx),
             Timer::TailProbe => self.tail_probe_expired(cx),
             Timer::TailCopies => self.tail_copies_expired(cx),
-            // That the connection is asked again is all that it takes.
+            // Nothing to do here: the host polls the connection for output after each timeout.
             Timer::DelayedAck | Timer::Pace => {}
         }
     }
 
-    /// What waits for the retransmission timer, or for the one of zero windows, waits no longer.
+    /// Makes the retransmission timer and the persist timer, where they are set, expire at once.
     pub(crate) fn hasten_retransmission(&mut self, now: Instant) {
         for timer in [Timer::Retransmit, Timer::Persist] {
             if self.timers.get(timer).is_some_and(|at| at > now) {
@@ -126,13 +126,13 @@ impl Connection {
         if !self.snd.has_outstanding() {
             return;
         }
-        // Nothing of it is in the network that could be late.
+        // Nothing is in flight, so the timer shows no new loss: retransmissions wait for their turn in the congestion domain.
         if self.snd.pipe() == 0 && cx.domain.is_waiting(cx.id) {
             self.arm_retransmit(cx.now);
             return;
         }
         self.statistics.timeouts += 1;
-        // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is no loss.
+        // RFC 9293, 3.8.6.1: a peer that closed its window is probed; that is not a loss.
         if self.snd.window().size() == 0 {
             self.snd.rtt_mut().back_off();
             if self.probe_limit_reached(cx) {
@@ -154,7 +154,7 @@ impl Connection {
         self.timers.stop(Timer::Reorder);
         self.timers.stop(Timer::TailProbe);
         self.snd.rtt_mut().on_timeout(cx.now, outcome.pace);
-        // The answer to congestion: a backoff and a window of one segment.
+        // The response to congestion: a backoff and a window of one segment.
         if outcome.phase == Some(RecoveryPhase::Timeout) {
             if timeouts == 1 {
                 self.statistics.slow_starts += 1;
@@ -169,13 +169,13 @@ impl Connection {
         }
     }
 
-    /// When the peer, or the path of a shared domain, last gave a sign of life.
+    /// When a segment of the peer last arrived, or, if later, when any connection of a shared domain last had data acknowledged.
     fn last_arrival<O>(&self, cx: &Context<'_, O>) -> Instant {
         let received = self.keep_alive.last_received();
         cx.domain.delivered_at().map_or(received, |at| at.max(received))
     }
 
-    /// RFC 8985, 6.2: when loss detection looks again.
+    /// RFC 8985, 6.2: sets when loss detection runs again.
     pub(super) fn set_reorder_timer(&mut self, now: Instant, deadline: Option<Instant>) {
         match deadline {
             Some(at) => self.timers.set(Timer::Reorder, at.max(now)),
@@ -196,15 +196,15 @@ impl Connection {
         self.report_window(cx);
     }
 
-    /// RFC 8985, 7.2: schedules a probe after new data was sent, or acknowledged (`restart`). Other ACKs may end it, when they show
-    /// that a loss was found otherwise.
+    /// RFC 8985, 7.2: schedules a probe after new data was sent or acknowledged, or, on a path that damages packets, after any
+    /// ACK (`restart`). Otherwise the timer is left as it is, or stopped if no probe is needed any more.
     #[inline]
     pub(super) fn arm_tail_probe<O>(&mut self, cx: &Context<'_, O>, restart: bool) {
         let ledger = self.profile.features.ledger.then_some(&cx.path.ledger);
         match self.snd.probe_timeout(ledger).map(|timeout| cx.now + timeout) {
             Some(_) if !restart => {}
-            // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": the probe
-            // takes the place of a timeout that would come before it.
+            // "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()": if the
+            // timeout would come first, the probe is sent in its place.
             Some(at) => {
                 let rto = self.timers.get(Timer::Retransmit);
                 self.timers.set(Timer::TailProbe, rto.map_or(at, |rto| at.min(rto)));
@@ -228,7 +228,7 @@ impl Connection {
         self.pending.set_reset(tells_peer);
     }
 
-    /// A closed window, or one too small to be worth a segment, has lasted long enough.
+    /// The peer's window was closed, or too small for a full segment, until the persist timer expired.
     fn persist_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {
         if !self.snd.has_unsent() {
             return;

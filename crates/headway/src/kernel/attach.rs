@@ -14,7 +14,7 @@ use super::{AttachArguments, Congestion, Encoding};
 use headway_command::BadOption;
 use headway_command::notice;
 
-/// How often is looked whether others have detached the programs.
+/// The interval at which is checked whether the programs are still attached.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) fn run(arguments: &AttachArguments) -> Result<(), KernelError> {
@@ -73,8 +73,8 @@ fn settings(arguments: &AttachArguments) -> Result<Settings, KernelError> {
     })
 }
 
-/// A device that segments packets gives each part the CRCs of the whole. Nothing but the operator changes that: a setting
-/// of the device would outlive the programs.
+/// Checks that the device does not segment packets: it would copy the CRCs of the whole packet into each part. Only the
+/// operator turns segmentation off, since the setting remains when the programs are detached.
 fn check_segments(name: &str) -> Result<(), KernelError> {
     let system = |error| KernelError::System { what: "ip".into(), error };
     let output = Command::new("ip").args(["-json", "-details", "link", "show", "dev", name]).output();
@@ -95,7 +95,7 @@ fn check_segments(name: &str) -> Result<(), KernelError> {
     }
 }
 
-/// Until SIGINT or SIGTERM, or until others have detached the programs.
+/// Waits until SIGINT or SIGTERM arrives, or another process has detached the programs.
 fn wait(attachment: &Attachment) -> Result<(), KernelError> {
     let system = |error| KernelError::System { what: "the runtime".into(), error };
     let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;

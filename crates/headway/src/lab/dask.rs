@@ -1,5 +1,5 @@
-//! `--dask`: the runs of experiments on a Dask cluster. The Python package makes them; this program asks for them, and
-//! reads the results that it stores.
+//! `--dask`: the runs of experiments on a Dask cluster. The Python package makes them; this program requests them, and
+//! reads the results that the package stores.
 
 use std::ffi::OsString;
 use std::io;
@@ -31,7 +31,7 @@ pub(super) struct DaskOptions {
     pub(super) dask: Option<String>,
 }
 
-/// What is asked for: an experiment, as the Python package reads it.
+/// The request: an experiment, as the Python package reads it.
 #[derive(Serialize)]
 pub(super) struct Asked<'a> {
     /// Its file, or its name among the papers'.
@@ -63,13 +63,13 @@ pub(crate) enum DaskError {
     Broken { python: String, problem: String },
 }
 
-/// What the package says, a line each.
+/// A line of the package's output.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Event {
     version: Option<String>,
     fingerprint: Option<String>,
-    /// Runs made, with those to make and those that other code made.
+    /// The number of runs made, of `wanted` to be made; `outdated` are stored, but were made by other code.
     done: Option<usize>,
     wanted: usize,
     outdated: usize,
@@ -79,7 +79,7 @@ struct Event {
     finished: bool,
 }
 
-/// The Python package at work.
+/// The Python process that uses the cluster.
 pub(super) struct Cluster {
     python: String,
     runtime: Runtime,
@@ -89,9 +89,9 @@ pub(super) struct Cluster {
     errors: Lines<BufReader<ChildStderr>>,
     interrupt: unix::Signal,
     terminate: unix::Signal,
-    /// Whether it was asked to end.
+    /// Whether SIGINT was sent to it.
     ends: bool,
-    /// The last line of its errors.
+    /// The last line of its standard error.
     said: String,
 }
 
@@ -125,11 +125,11 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Whether it has the package of this program.
+    /// Checks that its package has the version and the code of this program.
     fn check_package(&mut self) -> Result<(), DaskError> {
         let event = self.next(None).map_err(|error| match error {
             DaskError::Ended { python, said, .. } => {
-                // Where there is no Python, it is this program that says so, and names it.
+                // If there is no Python, the line is from this program, with this prefix: it is the child that starts Python.
                 let said = said.strip_prefix(&format!("headway: {python}: ")).unwrap_or(&said).to_owned();
                 DaskError::NoPackage { python, said }
             }
@@ -147,7 +147,7 @@ impl Cluster {
         Err(DaskError::OtherPackage { python: self.python.clone(), expected, found })
     }
 
-    /// Has the missing runs of an experiment made, and its tables written.
+    /// Makes the missing runs of an experiment on the cluster, and writes its tables.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Cluster {
         let mut line = serde_json::to_vec(asked).map_err(|error| self.broken(&error.to_string()))?;
         line.push(b'\n');
         let Self { runtime, asked, .. } = self;
-        // Where it has ended, its last event says why.
+        // If the process has ended, its last event says why.
         let _ = runtime.block_on(async {
             asked.write_all(&line).await?;
             asked.flush().await
@@ -183,7 +183,7 @@ impl Cluster {
         }
     }
 
-    /// The next event that is no failure. Signals are passed on as SIGINT: Python stores what was made, and ends.
+    /// The next event that is not a failure. Signals are passed on as SIGINT: Python stores what was made, and ends.
     fn next(&mut self, bar: Option<&Bar>) -> Result<Event, DaskError> {
         let line = loop {
             let Self { runtime, events, errors, interrupt, terminate, .. } = self;
@@ -220,7 +220,7 @@ impl Cluster {
         }
     }
 
-    /// Asks it to end; the second time, ends it.
+    /// Sends SIGINT to it; the second time SIGKILL.
     fn end(&mut self) {
         let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let signal = if self.ends { Signal::KILL } else { Signal::INT };
@@ -263,7 +263,7 @@ enum Turn {
 fn start(program: &OsString, address: &str) -> io::Result<Child> {
     let mut command = Command::from(parent_death::command(program)?);
     command.args(["-m", MODULE, address]);
-    // A folder called headway beside the experiments is not the package.
+    // Python must not take a folder called `headway` in the current folder for the package.
     command.env("PYTHONSAFEPATH", "1").env("PYTHONUNBUFFERED", "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
 }

@@ -1,4 +1,4 @@
-//! The results for people.
+//! The table of a race that the terminal shows.
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};

@@ -68,7 +68,7 @@ fn spool() -> io::Result<File> {
     Ok(file)
 }
 
-/// The chosen connections.
+/// The connections that `--connection` names, or all.
 fn choose<'a>(arguments: &Arguments, capture: &'a AnalysedCapture) -> Result<Vec<Numbered<'a>>, BadOption> {
     let count = capture.analysis().connections.len();
     if arguments.connection.is_empty() {

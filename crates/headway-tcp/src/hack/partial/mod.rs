@@ -1,5 +1,5 @@
 //! Partial recovery: of a segment whose payload arrived damaged, only the damaged blocks are retransmitted
-//! (`docs/repair.md`). Which blocks the sender spares is its recovery's business (`send/recovery/peer_held.rs`).
+//! (`docs/repair.md`). [`headway_wire::blocks`] has the length of a block, `send/recovery/peer_held.rs` the sender's part.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,8 +8,8 @@ use headway_wire::crc::crc32c;
 
 pub(crate) mod receiver;
 
-/// Says whether a payload is the one that was sent, for a carrier that authenticates headers and payloads apart
-/// from each other ([`Host::receive_tagged`](crate::Host::receive_tagged)).
+/// Says whether a payload is the one that was sent, for a carrier that authenticates headers and payloads
+/// separately ([`Host::receive_tagged`](crate::Host::receive_tagged)).
 pub trait PayloadTag: fmt::Debug + Send + Sync {
     /// Whether `payload` is, byte for byte, what the tag was made of.
     fn holds(&self, payload: &[u8]) -> bool;
@@ -18,7 +18,7 @@ pub trait PayloadTag: fmt::Debug + Send + Sync {
 /// What is known of the header of a segment whose payload arrived damaged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Evidence<'a> {
-    /// Its sums hold.
+    /// Its checksums are valid.
     Valid,
     /// It was authenticated, and this tag of the payload with it.
     Tagged(&'a Arc<dyn PayloadTag>),
@@ -26,7 +26,7 @@ pub(crate) enum Evidence<'a> {
     Repaired,
 }
 
-/// What decides whether a kept payload has become what was sent.
+/// What shows that a corrupted payload, after blocks of it were replaced, is the payload that was sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Proof {
     /// The payload CRC of its header.
