@@ -278,10 +278,11 @@ impl Connection {
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
         let is_cookie = acknowledged.bytes == 0;
-        let sample = if self.opening.is_passive() && (is_cookie || !segment.payload.is_empty()) {
+        let is_late = self.negotiated.v2 && !segment.payload.is_empty();
+        let sample = if self.opening.is_passive() && (is_cookie || is_late) {
             // When a cookie was sent is not known, and its timestamp carries other things. Data acknowledges our SYN where
             // the ACK was lost, and may be a retransmission: the sample would be of its timeouts, and while it is the only one,
-            // special ACKs would seem to come too soon.
+            // special ACKs of version 2 would seem to come too soon.
             None
         } else if self.negotiated.timestamps {
             self.echoed_sample(cx.now, segment)

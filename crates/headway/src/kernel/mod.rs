@@ -14,14 +14,11 @@ use error::KernelError;
 
 const ATTACH_EXAMPLES: &str = "\
 Examples:
-  mkdir /sys/fs/cgroup/hack
   headway kernel attach --cgroup /sys/fs/cgroup/hack --interface eth0
-      Until stopped, connections of programs in the cgroup over eth0 use HACK if their peer does.
-  echo $$ >/sys/fs/cgroup/hack/cgroup.procs
-      This shell, and what it starts, is in the cgroup.
-  ip link set eth0 gso_max_segs 1
+      Until stopped, connections of programs in the cgroup over eth0 use HACK if their peer does. Before it,
+      `mkdir /sys/fs/cgroup/hack`; after it, `echo $$ >/sys/fs/cgroup/hack/cgroup.procs` puts a shell into the cgroup.
   headway kernel attach --cgroup /sys/fs/cgroup/hack --interface eth0 --encoding both --pin /sys/fs/bpf/hack
-      Version 2 too. The command ends, and the programs stay until `headway kernel detach --pin /sys/fs/bpf/hack`.";
+      Version 2 too, after `ip link set eth0 gso_max_segs 1`. The command ends, and the programs stay until `headway kernel detach --pin /sys/fs/bpf/hack`.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -41,6 +38,7 @@ Examples:
 
 /// Have programs over the kernel's TCP use HACK, by eBPF: Linux 6.6, for all of it 6.10
 #[derive(Args)]
+#[command(after_help = ATTACH_EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -19,7 +19,8 @@ fn refuse(words: &[&str], code: i32) -> String {
 fn a_network_is_needed() {
     let complaint = refuse(&["nc", "192.0.2.1", "80"], 2);
     assert!(
-        complaint.contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE or --kernel"),
+        complaint
+            .contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM or --kernel"),
         "{complaint}"
     );
 }
