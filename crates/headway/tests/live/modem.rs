@@ -84,9 +84,3 @@ fn copies_both_ways(channel: &[&str], len: usize) {
 fn noise() {
     copies_both_ways(&["--snr", "11dB"], 300_000);
 }
-
-/// Of a hundred frames one arrives intact, and three quarters of the bytes do.
-#[test]
-fn multipath() {
-    copies_both_ways(&["--snr", "20dB", "--channel", "multipath"], 100_000);
-}
