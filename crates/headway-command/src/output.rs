@@ -40,7 +40,7 @@ pub enum OutputError {
     /// Standard output.
     #[error("standard output cannot be written: {0}")]
     Standard(io::Error),
-    /// Standard output, which nobody reads any more.
+    /// Standard output, which no one reads any more.
     #[error("{0}")]
     Closed(#[source] ClosedOutput),
 }

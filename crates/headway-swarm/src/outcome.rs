@@ -17,7 +17,7 @@ pub struct Outcome {
     /// Connections with damaged headers that no checksum saw.
     pub poisoned: u64,
     /// Bytes delivered that damage had changed unseen.
-    pub wrong_octets: u64,
+    pub wrong_bytes: u64,
     /// Packets that arrived with a readable header and a damaged payload.
     pub corrupted: u64,
     /// Segments made whole from damaged payloads.
@@ -42,7 +42,7 @@ impl Outcome {
         self.flows += other.flows;
         self.failed += other.failed;
         self.poisoned += other.poisoned;
-        self.wrong_octets += other.wrong_octets;
+        self.wrong_bytes += other.wrong_bytes;
         self.corrupted += other.corrupted;
         self.completed += other.completed;
         self.special_acks += other.special_acks;

@@ -52,7 +52,7 @@ fn every_octet_arrives_or_the_connection_fails() {
     if count >= ORDINARY {
         // Schedules that never meet what they are about show nothing.
         assert!(total.corrupted > 2_000 && total.special_acks > 2_000, "{total:?}");
-        assert!(total.wrong_octets > 200 && total.poisoned > 20, "{total:?}");
+        assert!(total.wrong_bytes > 200 && total.poisoned > 20, "{total:?}");
         assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) const BEHIND: u64 = SPAN - AHEAD;
 const CONFIRMED_AFTER: u64 = 1024;
 /// The counts are halved when together they are this.
 const WINDOW: u16 = 256;
-/// So many must have been disproved before damage is not believed.
+/// The number that must have been disproved before damage is not believed.
 const FEWEST: u16 = 32;
 const WORD: u64 = u64::BITS as u64;
 

@@ -109,7 +109,7 @@ impl Paths {
         }
     }
 
-    /// So many bytes were sent there.
+    /// How many bytes were sent there.
     pub(crate) fn on_sent(&mut self, to: SocketAddr, bytes: usize) {
         if let Some(candidate) = self.candidate(to) {
             candidate.budget = candidate.budget.saturating_sub(bytes);

@@ -91,7 +91,7 @@ pub(crate) fn check(world: &mut World) -> Result<(), String> {
     for n in 0..world.flows.len() {
         let flow = &world.flows[n];
         world.outcome.bytes += flow.sides.iter().map(|side| side.read as u64).sum::<u64>();
-        world.outcome.wrong_octets += flow.sides.iter().map(|side| side.wrong_octets as u64).sum::<u64>();
+        world.outcome.wrong_bytes += flow.sides.iter().map(|side| side.wrong_bytes as u64).sum::<u64>();
         if flow.poisoned {
             world.outcome.poisoned += 1;
             continue;

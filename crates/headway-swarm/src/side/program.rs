@@ -36,7 +36,7 @@ pub(crate) struct Side {
     /// Set while the connection was open.
     user_timeout: Option<Duration>,
     /// Bytes read that damage had changed unseen.
-    pub(crate) wrong_octets: usize,
+    pub(crate) wrong_bytes: usize,
 }
 
 /// What a program is given at each call.
@@ -75,7 +75,7 @@ impl Side {
             may_write: false,
             may_read: false,
             user_timeout: None,
-            wrong_octets: 0,
+            wrong_bytes: 0,
         }
     }
 
@@ -230,7 +230,7 @@ impl Side {
             if !moment.poisoned && !self.ledger.explains(at, byte) {
                 return Err(format!("byte {at} was read as {byte:#04x}, which no damaged packet explains"));
             }
-            self.wrong_octets += 1;
+            self.wrong_bytes += 1;
         }
         self.read += bytes.len();
         Ok(())

@@ -96,7 +96,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// So many bytes more had been delivered by then.
+    /// How many more bytes had been delivered by then.
     pub(crate) fn count_delivered(&mut self, bytes: u32) {
         self.counts.delivered += u64::from(bytes);
     }

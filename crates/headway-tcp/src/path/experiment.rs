@@ -8,9 +8,9 @@
 
 /// Volumes are told apart by half octaves of segments, up to 2^22.
 const PLACES: usize = 44;
-/// As many places apart the volumes differ by a factor of two at least.
+/// Volumes this number of places apart differ by a factor of two at least.
 const HALF: usize = 3;
-/// So many arrivals show that the path carries a volume.
+/// The number of arrivals that show that the path carries a volume.
 const CARRIED: u16 = 8;
 /// Evidence: parts of a bit.
 const BIT: i32 = 1 << 8;

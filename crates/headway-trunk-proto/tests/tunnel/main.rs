@@ -358,7 +358,7 @@ fn a_session_that_is_replaced_in_time_keeps_what_is_known_of_the_path() {
 }
 
 #[test]
-fn strangers_and_other_secrets_get_no_session() {
+fn unknown_keys_and_other_secrets_get_no_session() {
     for (own, preshared) in [(9, 5), (1, 6)] {
         let mut world = World::new();
         let peer = PeerConfig {

@@ -7,7 +7,7 @@ use headway_units::Duration;
 use super::world::{Sent, World};
 use super::{HEADER, TAGS};
 
-/// So many damaged packets of one kind have arrived intact before damage is not believed.
+/// The number of damaged packets of one kind that have arrived intact before damage is not believed.
 const FEWEST: u32 = 32;
 /// Where the number of a packet is in its datagram.
 const NUMBER: std::ops::Range<usize> = 5..9;

@@ -14,7 +14,7 @@ mod others;
 use headway_units::{Duration, Instant};
 use others::OthersQueue;
 
-/// So many samples are kept.
+/// The number of samples that are kept.
 const BLOCK: usize = 8;
 /// Waits below this, in microseconds, or below this part of the round-trip time without a queue, are noise: the clock's, and
 /// the host's. The part is fitted to jitter on long paths.

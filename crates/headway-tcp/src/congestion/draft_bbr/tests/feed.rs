@@ -98,7 +98,7 @@ impl Feed {
         });
     }
 
-    /// So many segments are lost, none beside another: fast recovery begins, if it has not.
+    /// `segments` are lost, no two of them neighbours: fast recovery begins, if it has not.
     pub(super) fn lose(&mut self, segments: u32) {
         for _ in 0..segments {
             self.order += 2;

@@ -15,7 +15,7 @@ fn up() -> Feed {
     feed
 }
 
-/// 5.5.10.2, A.21: more than two percent of what was in flight, and that was not more than what the path bears.
+/// 5.5.10.2, A.21: more than two percent of what was in flight, and that was not more than what the path carries.
 #[test]
 fn more_than_two_percent_end_a_probe() {
     let mut feed = up();
