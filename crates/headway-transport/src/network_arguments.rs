@@ -57,7 +57,7 @@ pub struct NetworkArguments {
     /// An Ethernet interface, with an address that the kernel does not have
     #[arg(long, value_name = "INTERFACE", group = "carrier", requires = "address")]
     packet: Option<String>,
-    /// The frames of a modem, damaged ones too, through datagrams of its program (docs/radio.md): from LOCAL to MODEM, each
+    /// The frames of a modem, damaged ones too, through datagrams of its program (docs/live.md): from LOCAL to MODEM, each
     /// an address with a port or unix:PATH
     #[arg(long, num_args = 2, value_names = ["LOCAL", "MODEM"], group = "carrier", requires_all = ["address", "peer_address"])]
     frames: Option<Vec<String>>,

@@ -1,29 +1,29 @@
 //! TCP segments in the frames of a modem, whose program has a socket for datagrams.
 //!
-//! Each datagram is a frame behind a header of 8 bytes (`docs/radio.md`), as it is to be sent or as it was received: also if it
+//! Each datagram is a frame behind a header of 8 bytes (`reference/modem/README.md`), as it is to be sent or as it was received: also if it
 //! arrived damaged. A frame is a [bare](super::bare) TCP segment, in the compact form if both ends understand that
 //! ([`headway_wire::compact`]), with its header [`twice`]. There are two ends. The DSCP and the ECN field are not carried.
 
+mod socket;
 mod twice;
 
-use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use headway_tcp::Transmit;
 use headway_units::{Duration, Instant};
 use headway_wire::compact::LEFT_OUT;
 use headway_wire::{ChecksumTrust, IpHeader};
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::Socket;
 
 use super::bare::{Bare, HEADROOM, header_len, take_header};
 use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Name};
 use crate::{Clock, NetError};
+pub use socket::FramesSocket;
+use socket::{OwnPath, is_of_another_program, open_socket};
 use twice::COPY;
 
 /// The length of the header of a datagram.
@@ -32,54 +32,11 @@ const FRAME_HEADER: usize = 8;
 const VERSION: u8 = 1;
 /// The header of what is sent: the modem ignores the rest.
 const SENT: [u8; FRAME_HEADER] = [VERSION, 0, 0, 0, 0, 0, 0, 0];
-/// As often a header without a frame says to a modem's program, which may be another one, where frames are received.
+/// How often a header without a frame is sent. It tells a modem's program, which may have been started again, where frames
+/// are received.
 const ANNOUNCED: Duration = Duration::from_secs(2);
 /// The longest frame, of what fits a datagram of UDP over IPv4.
 const LONGEST: u16 = 65_499;
-/// The socket buffer in bytes for received datagrams; the modem has a queue of its own for those that are sent.
-const RECEIVE_BUFFER: usize = 1 << 20;
-
-/// The place of a socket for datagrams: `ADDRESS:PORT` of UDP, or `unix:PATH`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FramesSocket {
-    /// UDP.
-    Udp(SocketAddr),
-    /// A Unix socket.
-    Unix(PathBuf),
-}
-
-impl FromStr for FramesSocket {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.strip_prefix("unix:") {
-            Some("") => Err("expected a path after unix:"),
-            Some(path) => Ok(Self::Unix(path.into())),
-            None => text
-                .parse()
-                .map(Self::Udp)
-                .map_err(|_| "expected an address with a port, such as 127.0.0.1:5000, or unix:PATH"),
-        }
-    }
-}
-
-impl fmt::Display for FramesSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Udp(address) => address.fmt(f),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
-impl FramesSocket {
-    fn name(&self) -> io::Result<SockAddr> {
-        match self {
-            Self::Udp(address) => Ok((*address).into()),
-            Self::Unix(path) => SockAddr::unix(path),
-        }
-    }
-}
 
 /// How a [`FramesCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -174,63 +131,6 @@ impl FramesCarrier {
     }
 }
 
-fn open_socket(local: &FramesSocket, modem: &FramesSocket) -> Result<(Socket, Option<OwnPath>), NetError> {
-    let failed = |what: String, source, expected| NetError::Frames { what, source, expected };
-    let domain = match local {
-        FramesSocket::Udp(address) => Domain::for_address(*address),
-        FramesSocket::Unix(_) => Domain::UNIX,
-    };
-    let socket = Socket::new(domain, Type::DGRAM.nonblocking().cloexec(), None)
-        .map_err(|source| failed(format!("{local}"), source, "a system with sockets for datagrams"))?;
-    if let Err(error) = socket.set_recv_buffer_size(RECEIVE_BUFFER) {
-        tracing::debug!(%error, "the socket buffer cannot be resized");
-    }
-    let (name, path, expected) = match local {
-        FramesSocket::Udp(_) => (local.name(), None, "an address of this machine with an unused port"),
-        FramesSocket::Unix(path) => {
-            remove_if_abandoned(path);
-            (local.name(), Some(path), "a path that does not exist, in a folder that can be written to")
-        }
-    };
-    name.and_then(|name| socket.bind(&name))
-        .map_err(|source| failed(format!("{local}"), source, expected))?;
-    let path = path.map(|path| OwnPath(path.clone()));
-    let is_later = |error: &io::Error| {
-        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused];
-        matches!(modem, FramesSocket::Unix(_)) && kinds.contains(&error.kind())
-    };
-    match modem.name().and_then(|name| socket.connect(&name)) {
-        Err(source) if !is_later(&source) => {
-            Err(failed(format!("{local} to {modem}"), source, "the socket of a modem's program"))
-        }
-        _ => Ok((socket, path)),
-    }
-}
-
-/// The path of a socket of ours.
-struct OwnPath(PathBuf);
-
-impl Drop for OwnPath {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
-            tracing::debug!(%error, path = %self.0.display(), "the socket was not removed");
-        }
-    }
-}
-
-/// Removes a socket that no program has open, as one leaves that was killed.
-fn remove_if_abandoned(path: &Path) {
-    let is_abandoned = || {
-        let socket = Socket::new(Domain::UNIX, Type::DGRAM, None)?;
-        socket.connect(&SockAddr::unix(path)?)
-    };
-    if is_abandoned().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
-        && let Err(error) = std::fs::remove_file(path)
-    {
-        tracing::debug!(%error, path = %path.display(), "an abandoned socket was not removed");
-    }
-}
-
 impl Carrier for FramesCarrier {
     fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -322,13 +222,6 @@ impl Carrier for FramesCarrier {
     }
 }
 
-/// Whether a Unix socket was that of a program that ended: another one may have made it anew.
-fn is_of_another_program(error: &io::Error, modem: &FramesSocket) -> bool {
-    let gone =
-        [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotConnected, io::ErrorKind::ConnectionReset];
-    matches!(modem, FramesSocket::Unix(_)) && gone.contains(&error.kind())
-}
-
 impl Housekeeping for FramesCarrier {
     fn next_deadline(&self) -> Option<Instant> {
         Some(self.announced)
@@ -353,20 +246,5 @@ impl Housekeeping for FramesCarrier {
             }
             _ => format!("frames {}: {error}", self.modem),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sockets_are_named_as_they_are_written() {
-        for text in ["127.0.0.1:5000", "[::1]:5000", "unix:/run/modem/near", "unix:near"] {
-            assert_eq!(text.parse::<FramesSocket>().expect(text).to_string(), text);
-        }
-        for text in ["unix:", "127.0.0.1", "near", ""] {
-            assert!(text.parse::<FramesSocket>().is_err(), "{text}");
-        }
     }
 }

@@ -84,16 +84,73 @@ fn packet<'a>(place: &'a [u8], found: &Found, ip: &IpHeader) -> &'a [u8] {
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
+    use headway_test_fixture::packet;
     use headway_test_fixture::rng::Rng;
+    use headway_wire::options::V2;
+    use headway_wire::{TcpOptions, Timestamps};
 
+    use super::super::super::bare::{Bare, take_header};
     use super::*;
 
-    /// What is no frame of ours, and what damage made of one, is no segment longer than the frame, and ends nothing.
+    fn ip() -> IpHeader {
+        IpHeader::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)))
+    }
+
+    /// The frame of a segment, and the length of its header.
+    fn frame(flags: TcpFlags, options: &TcpOptions, payload: &[u8], compact: bool) -> (Vec<u8>, usize) {
+        let mut packet = packet::segment(&ip(), &packet::tcp(7, 9, flags), options, payload);
+        let Bare { start, header_len, .. } = take_header(&mut packet, compact).expect("a segment");
+        let copy = packet[start..start + header_len].to_vec();
+        ([&packet[start..], &copy].concat(), header_len)
+    }
+
+    /// What a frame is found to be.
+    fn judged(frame: &[u8]) -> Option<Integrity> {
+        let mut place = vec![0; HEADROOM + frame.len()];
+        let found = read(frame, 1500, &mut place, &ip());
+        judge(packet(&place, &found, &ip())).ok()
+    }
+
+    #[test]
+    fn one_header_is_enough_where_a_crc_decides() {
+        let timestamps = Some(Timestamps { tsval: 1, tsecr: 2 });
+        let options = TcpOptions { timestamps, v2: Some(V2::data()), ..TcpOptions::default() };
+        for compact in [true, false] {
+            let (sound, header) = frame(TcpFlags::ACK, &options, &[5; 400], compact);
+            assert_eq!(judged(&sound), Some(Integrity::Intact));
+            for byte in 0..header {
+                let hit = |places: &[usize]| {
+                    let mut frame = sound.clone();
+                    places.iter().for_each(|place| frame[*place] ^= 0x10);
+                    judged(&frame)
+                };
+                let copy = sound.len() - header + byte;
+                assert_eq!(hit(&[byte]), Some(Integrity::Intact), "byte {byte}, compact {compact}");
+                assert_eq!(hit(&[copy]), Some(Integrity::Intact), "its copy, compact {compact}");
+                assert_eq!(hit(&[byte, header + 9]), Some(Integrity::Corrupted), "and the payload");
+            }
+        }
+    }
+
+    /// A sum of 16 bits is right by chance once in 2^16 attempts, of which there are more than ten for each damaged frame.
+    #[test]
+    fn a_reset_is_one_only_if_both_headers_say_so() {
+        let (sound, header) = frame(TcpFlags::RST, &TcpOptions::default(), &[], false);
+        assert_eq!((judged(&sound), sound.len()), (Some(Integrity::Intact), 2 * header));
+        let mut hit = sound.clone();
+        hit[header + 3] ^= 1;
+        let mut place = vec![0; HEADROOM + hit.len()];
+        let found = read(&hit, 1500, &mut place, &ip());
+        assert_ne!(found.len, header, "as the whole frame it is no segment of a connection");
+        // A SYN ends nothing.
+        let (mut syn, header) = frame(TcpFlags::SYN, &TcpOptions::default(), &[], false);
+        syn[header + 3] ^= 1;
+        assert_eq!(judged(&syn), Some(Integrity::Intact));
+    }
+
     #[test]
     fn any_bytes_are_read() {
         let mut rng = Rng::new(39);
-        let ip =
-            IpHeader::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)));
         for len in (0..300).chain([1499, 1500, 1501, 4000]) {
             for _ in 0..20 {
                 let mut frame: Vec<u8> = (0..len).map(|_| rng.next() as u8).collect();
@@ -104,7 +161,7 @@ mod tests {
                     frame.copy_within(..copy, len - copy);
                 }
                 let mut place = vec![0; HEADROOM + len];
-                let found = read(&frame, 1500, &mut place, &ip);
+                let found = read(&frame, 1500, &mut place, &ip());
                 assert!(found.len <= len && found.restored < HEADROOM, "{len} bytes");
             }
         }
