@@ -87,7 +87,7 @@ static __always_inline __u32 attribute(struct connection *c, const struct tcp_so
 	return damage;
 }
 
-/* How much of what crosses the bottleneck is damaged, of 1024: what is delivered is that much less. */
+/* How much of what crosses the bottleneck is damaged, of 1024, and no more than the bound: what is delivered is that much less. */
 static __always_inline __u32 damaged_share(struct connection *c, const struct tcp_sock *tp, __u32 damage)
 {
 	c->share_damage += damage;
@@ -97,8 +97,9 @@ static __always_inline __u32 damaged_share(struct connection *c, const struct tc
 		c->share_delivered /= 2;
 		c->share_damage /= 2;
 	}
-	__u32 crossed = c->share_delivered + c->share_damage;
-	return crossed < 128 ? 0 : c->share_damage * 1024 / crossed;
+	__u32 crossed = c->share_delivered + c->share_damage, most = 1024 * BOUND_SHARE / (BOUND_SHARE + 1);
+	__u32 share = crossed < 128 ? 0 : c->share_damage * 1024 / crossed;
+	return share < most ? share : most;
 }
 
 /* Whether damage explains what TCP now wants to reduce its window for. A tail loss probe asks one ACK after the loss was

@@ -11,7 +11,7 @@ pub(crate) use replay::Replay;
 pub use text::ParseTraceError;
 
 use crate::Named;
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
 /// The fates of the packets of a link, in order of transmission. Cheap to clone.
 ///
@@ -100,20 +100,20 @@ impl Trace {
 
     /// The share of the blocks of `block` bytes that arrive intact, 0 to 1, if each packet has `packet` bytes; the last block of
     /// a packet may be shorter. `None` where the trace does not say which bits of the whole packet are flipped.
+    ///
+    /// # Panics
+    ///
+    /// If `block` or `packet` is 0.
     pub fn share_of_intact_blocks(&self, block: usize, packet: usize) -> Option<f64> {
-        let blocks = packet.div_ceil(block.max(1));
+        let blocks = packet.div_ceil(block);
         let mut intact = 0;
         for Run { fate, packets } in &self.0.runs {
             let hit = match fate {
                 Fate::Ok => 0,
                 Fate::Lost => blocks,
                 Fate::Bits { from: BitOrigin::Ip, bits } => {
-                    let mut hit: Vec<usize> =
-                        bits.iter().map(|bit| *bit as usize / 8).filter(|byte| *byte < packet).collect();
-                    hit.iter_mut().for_each(|byte| *byte /= block.max(1));
-                    hit.sort_unstable();
-                    hit.dedup();
-                    hit.len()
+                    let bytes = bits.iter().map(|bit| *bit as usize / 8).filter(|byte| *byte < packet);
+                    bytes.map(|byte| byte / block).collect::<BTreeSet<_>>().len()
                 }
                 Fate::Bits { .. } | Fate::Hit { .. } => return None,
             };
