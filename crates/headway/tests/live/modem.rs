@@ -84,3 +84,9 @@ fn copies_both_ways(channel: &[&str], len: usize) {
 fn noise() {
     copies_both_ways(&["--snr", "11dB"], 300_000);
 }
+
+/// Hardly a frame arrives intact, of either direction.
+#[test]
+fn multipath() {
+    copies_both_ways(&["--snr", "20dB", "--channel", "multipath"], 100_000);
+}

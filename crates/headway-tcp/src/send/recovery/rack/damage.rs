@@ -6,6 +6,10 @@ use super::Rack;
 use crate::send::recovery::{DamageReport, RecoveryContext};
 use crate::send::sent_queue::Marks;
 
+/// Bytes of a connection that are sent again although their report came in less than half of a round trip: four
+/// initial windows, as each segment is reported whole first, and what is left of it in parts again and again.
+const MAX_BELIEVED_EARLY: u32 = 64 << 10;
+
 impl Rack {
     /// A special ACK reports a segment, and may say what of it arrived. Says whether it reports a
     /// transmission that none reported before.
@@ -32,10 +36,12 @@ impl Rack {
         // A report of a transmission cannot be back before a round trip is over. (The half leaves room for a
         // path that became shorter; and a sample of one tick says that the round trip took one at most,
         // perhaps next to nothing.) A peer that foresees timestamps must not have us send each segment
-        // as often as it asks.
+        // as often as it asks. But the first sample, of the handshake, may be of timeouts: some are believed.
         let age = cx.now.saturating_since(sent.sent_at);
         let min = cx.rtt.min().unwrap_or(Duration::ZERO);
-        if age < Duration::from_nanos(min.as_nanos().saturating_sub(cx.rtt.granularity().as_nanos())) / 2 {
+        let is_early =
+            age < Duration::from_nanos(min.as_nanos().saturating_sub(cx.rtt.granularity().as_nanos())) / 2;
+        if is_early && self.believed_early + sent.len > MAX_BELIEVED_EARLY {
             return false;
         }
         if !report.means_latest(cx.queue, index, cx.rtt, cx.now) {
@@ -47,6 +53,9 @@ impl Rack {
                 return false;
             }
             ledger.on_reported();
+        }
+        if is_early {
+            self.believed_early += sent.len;
         }
         cx.queue.mark_corrupted(index, cx.now);
         cx.report_damage(sent.len);

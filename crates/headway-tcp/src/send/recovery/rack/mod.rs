@@ -79,6 +79,8 @@ pub(super) struct Rack {
     reorder_deadline: Option<Instant>,
     /// A special ACK has come.
     damage_reported: bool,
+    /// Bytes whose report came in less than half of the shortest round trip, and was believed.
+    believed_early: u32,
     /// What the peer says it holds of damaged segments.
     peer_held: PeerHeldRanges,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
@@ -102,6 +104,7 @@ impl Rack {
             outage: Outage::default(),
             reorder_deadline: None,
             damage_reported: false,
+            believed_early: 0,
             peer_held: PeerHeldRanges::default(),
             undone: false,
         }
