@@ -265,7 +265,10 @@ async fn of_damaged_payloads_the_bad_blocks_alone_are_sent_again() {
     });
     let [sender, receiver] = pair.transfer().await;
     assert!(receiver.completed > 100, "{receiver:?}");
-    assert!(sender.cut >= receiver.completed && sender.bytes_spared > 1000 * sender.cut, "{sender:?}");
+    assert!(
+        sender.patches >= receiver.completed && sender.bytes_spared > 1000 * sender.patches,
+        "{sender:?}"
+    );
 }
 
 /// The bits of the product of two polynomials over GF(2): to both CRCs, whichever bytes it is added to, it is nothing.
@@ -298,7 +301,7 @@ async fn what_no_sum_notices_is_not_delivered() {
         }
     });
     let [sender, receiver] = pair.transfer().await;
-    assert!(sender.cut > 50 && receiver.completed == 0, "{sender:?} {receiver:?}");
+    assert!(sender.patches > 50 && receiver.completed == 0, "{sender:?} {receiver:?}");
 }
 
 /// Where HACK is not agreed on the headers are longer than the MTU takes account of: the first segments are too long, and then it

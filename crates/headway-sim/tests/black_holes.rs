@@ -14,6 +14,7 @@ use headway_sim::{
 };
 use headway_tcp::{Host, HostConfig, Profile, Variant};
 use headway_units::{Duration, Instant, Rate};
+use headway_wire::Segment;
 
 const INTERFACE: usize = 1500;
 /// Packets with less are ACKs, or the end of something.
@@ -43,7 +44,8 @@ struct Lengths(Vec<(Instant, usize)>);
 
 impl Tap for Lengths {
     fn pass(&mut self, passing: &Passing<'_>) {
-        if passing.outbound && passing.packet.len() >= LONG {
+        let is_patch = || Segment::parse(passing.packet).is_ok_and(|segment| segment.is_patch());
+        if passing.outbound && passing.packet.len() >= LONG && !is_patch() {
             self.0.push((passing.at, passing.packet.len()));
         }
     }

@@ -34,14 +34,14 @@ fn scenario(copies: bool, damage: &str) -> Scenario {
 }
 
 /// Over bursts of damage, which hit a fifth of the packets, transfers of 16 KiB, 64 KiB and 1 MiB end 15, 7 and 4 % sooner, and over
-/// random damage of 5 % 2.4, 0.3 and 2.1 %. For that 12 to 17, 3 to 7 and 2 % more is sent.
+/// random damage of 5 % 2.4, 0.3 and 2.1 %. For that 12 to 18, 3 to 7 and 2 % more is sent.
 #[test]
 fn copies_of_the_tail_save_round_trips() {
     let cells = [
         ("random:5%", 16, 0.98, 0.17),
         ("random:5%", 64, 1.0, 0.065),
         ("random:5%", 1024, 0.985, 0.02),
-        ("burst:5%:5", 16, 0.89, 0.17),
+        ("burst:5%:5", 16, 0.89, 0.18),
         ("burst:5%:5", 64, 0.945, 0.065),
         ("burst:5%:5", 1024, 0.965, 0.02),
     ];

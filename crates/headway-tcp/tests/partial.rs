@@ -38,12 +38,17 @@ fn connected_with(partial: [bool; 2], tagged: bool) -> TwoHosts {
 }
 
 fn has_report(packet: &[u8]) -> bool {
-    !Segment::parse(packet).unwrap().report.is_empty()
+    !Segment::parse(packet).unwrap().blocks.is_empty()
 }
 
 /// The sums of the blocks of a payload that arrived like this.
 fn report_of(payload: &[u8]) -> Vec<u8> {
     blocks::sums((payload, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect()
+}
+
+/// How long a patch with these blocks of a full segment is.
+fn patch_len(numbers: &[usize]) -> usize {
+    blocks::patch_len(SEGMENT, numbers.iter().fold(0, |all, number| all | 1 << number))
 }
 
 fn wait(pair: &mut TwoHosts) {
@@ -70,16 +75,15 @@ fn only_the_blocks_that_were_hit_come_again() {
     pair.deliver(CLIENT, &answers);
     let retransmitted = pair.sent(CLIENT);
     let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
-    assert_eq!(lengths, [32, 32, 28]);
-    for packet in &retransmitted {
-        assert_eq!(pair.readable(SERVER), SEGMENT);
-        pair.deliver(SERVER, &[packet]);
-    }
+    let patch = patch_len(&[14, 21, 44]);
+    assert_eq!(lengths, [patch]);
+    assert_eq!(pair.readable(SERVER), SEGMENT);
+    pair.deliver(SERVER, &retransmitted);
     assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
     assert_eq!(pair.statistics(SERVER).completed, 1);
     wait(&mut pair);
     let sender = pair.statistics(CLIENT);
-    assert_eq!((sender.cut, sender.bytes_spared), (1, 1344));
+    assert_eq!((sender.patches, sender.bytes_spared), (1, (SEGMENT - patch) as u64));
     assert_eq!((sender.unacknowledged, sender.pipe, sender.timeouts), (0, 0, 0));
 }
 
@@ -96,7 +100,7 @@ fn a_damaged_report_is_of_use() {
         pair.deliver(SERVER, &flight);
         let mut answers = pair.sent(SERVER);
         let special = answers.iter_mut().find(|packet| has_report(packet)).unwrap();
-        let start = special.len() - Segment::parse(special).unwrap().report.len();
+        let start = special.len() - Segment::parse(special).unwrap().blocks.len();
         // Of block 30, two bytes each.
         special[start + 60] ^= 1;
         pair.advance(Duration::from_millis(20));
@@ -105,7 +109,7 @@ fn a_damaged_report_is_of_use() {
             for packet in &answers {
                 let segment = Segment::parse(packet).unwrap();
                 let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(Vec::new()));
-                match segment.report {
+                match segment.blocks {
                     [] => pair.hosts[CLIENT].receive(now, &Received::Intact(segment)),
                     _ => pair.hosts[CLIENT].receive_tagged(now, &segment, &tag),
                 }
@@ -116,7 +120,7 @@ fn a_damaged_report_is_of_use() {
         let retransmitted = pair.sent(CLIENT);
         assert_eq!(
             retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(),
-            [32, 32],
+            [patch_len(&[14, 30])],
             "{tagged}"
         );
         pair.deliver(SERVER, &retransmitted);
@@ -138,9 +142,10 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
         pair.deliver(CLIENT, &answers);
         let mut retransmitted = pair.sent(CLIENT);
         let lengths: Vec<usize> = retransmitted.iter().map(|packet| packet.len() - 64).collect();
-        assert_eq!(lengths, [32], "round {round}");
+        assert_eq!(lengths, [patch_len(&[0])], "round {round}");
         if round < 3 {
-            damage(&mut retransmitted[0], 10 + round);
+            // The block, its sum, and one of the two that say which it is.
+            [10, 43, 5].into_iter().take(round + 1).for_each(|byte| damage(&mut retransmitted[0], byte));
         }
         pair.advance(Duration::from_millis(20));
         pair.deliver(SERVER, &[&retransmitted[0]]);
@@ -148,7 +153,74 @@ fn a_block_that_is_hit_again_is_asked_for_again() {
     assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
 }
 
-/// A flip in the header alone: the payload is kept, and one byte shows that it is the right one.
+/// Of a patch that arrives damaged each block counts for itself, and which these are stands in it twice.
+#[test]
+fn a_damaged_patch_is_of_use() {
+    for (hit, comes_again) in [
+        (&[3_usize, 12][..], &[0_usize][..]),
+        (&[3, 12, 46], &[0, 20]),
+        (&[3, 80], &[44]),
+        (&[115, 12], &[0]),
+        (&[3, 115], &[0, 20, 44]),
+    ] {
+        let mut pair = connected([true; 2]);
+        pair.write(CLIENT, 3 * SEGMENT);
+        let mut flight = pair.sent(CLIENT);
+        pair.advance(Duration::from_millis(20));
+        [0, 650, 1430].iter().for_each(|&byte| damage(&mut flight[1], byte));
+        pair.deliver(SERVER, &flight);
+        for (hit, expected) in [(hit, &[0, 20, 44][..]), (&[], comes_again)] {
+            let answers = pair.sent(SERVER);
+            pair.advance(Duration::from_millis(20));
+            pair.deliver(CLIENT, &answers);
+            let mut patch = pair.sent(CLIENT);
+            assert_eq!((patch.len(), patch[0].len() - 64), (1, patch_len(expected)), "{hit:?}");
+            hit.iter().for_each(|&byte| damage(&mut patch[0], byte));
+            pair.advance(Duration::from_millis(20));
+            pair.deliver(SERVER, &patch);
+        }
+        assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1), "{hit:?}");
+    }
+}
+
+/// A flip in the header alone: the payload is kept, and one block shows that it is the right one. So does a block of a patch that
+/// arrives damaged; and the header of a patch is repaired too.
+#[test]
+fn a_patch_completes_what_came_under_a_repaired_header() {
+    for header in [false, true] {
+        let mut pair = connected([true; 2]);
+        pair.write(CLIENT, 2 * SEGMENT);
+        wait(&mut pair);
+        pair.write(CLIENT, 2 * SEGMENT);
+        let mut flight = pair.sent(CLIENT);
+        pair.advance(Duration::from_millis(20));
+        flight[0][20 + 5] ^= 4;
+        [0, 650].iter().for_each(|&byte| damage(&mut flight[0], byte));
+        pair.deliver(SERVER, &flight);
+        for (turn, blocks) in [&[0, 20][..], &[20], &[20]].into_iter().enumerate() {
+            let answers = pair.sent(SERVER);
+            pair.advance(Duration::from_millis(20));
+            pair.deliver(CLIENT, &answers);
+            let mut patch = pair.sent(CLIENT);
+            assert_eq!((patch.len(), patch[0].len() - 64), (1, patch_len(blocks)), "{turn}");
+            if turn == 0 {
+                damage(&mut patch[0], 50);
+            } else if turn == 1 && header {
+                patch[0][20 + 5] ^= 4;
+            }
+            pair.advance(Duration::from_millis(20));
+            pair.deliver(SERVER, &patch);
+            if pair.readable(SERVER) == 4 * SEGMENT {
+                assert_eq!(turn, 1);
+                break;
+            }
+        }
+        assert_eq!(pair.hosts[SERVER].counters().repaired, 1 + u64::from(header));
+        assert_eq!(pair.readable(SERVER), 4 * SEGMENT, "{header}");
+    }
+}
+
+/// A flip in the header alone: the payload is kept, and one block shows that it is the right one.
 #[test]
 fn a_repaired_header_has_its_payload_kept() {
     let mut pair = connected([true; 2]);
@@ -164,7 +236,7 @@ fn a_repaired_header_has_its_payload_kept() {
     pair.advance(Duration::from_millis(20));
     pair.deliver(CLIENT, &answers);
     let retransmitted = pair.sent(CLIENT);
-    assert_eq!((retransmitted.len(), retransmitted[0].len()), (1, 65));
+    assert_eq!((retransmitted.len(), retransmitted[0].len()), (1, 64 + patch_len(&[0])));
     pair.deliver(SERVER, &[&retransmitted[0]]);
     assert_eq!(pair.readable(SERVER), 4 * SEGMENT);
 }
@@ -184,7 +256,7 @@ fn both_ends_must_want_it() {
         pair.deliver(CLIENT, &answers);
         wait(&mut pair);
         assert_eq!(pair.readable(SERVER), 3 * SEGMENT);
-        assert_eq!(pair.statistics(CLIENT).cut, 0);
+        assert_eq!(pair.statistics(CLIENT).patches, 0);
     }
 }
 
@@ -225,7 +297,7 @@ fn damage_tagged(pair: &mut TwoHosts, payload: impl FnOnce(&[u8]) -> Option<Vec<
 fn where_payloads_have_tags_the_tag_decides() {
     let mut pair = connected_with([true; 2], true);
     let retransmitted = damage_tagged(&mut pair, |sent| Some(sent.to_vec()));
-    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [32]);
+    assert_eq!(retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [patch_len(&[14])]);
     pair.deliver(SERVER, &retransmitted);
     assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1));
     wait(&mut pair);
@@ -292,40 +364,39 @@ fn lie(
     packet::segment(&packet::ip(from.ip.dst, from.ip.src), &tcp, &options, sums)
 }
 
-/// A peer that says it holds what it does not have gets it: no later than one round trip after it
-/// acknowledged what it asked for.
+/// A peer that says it holds what it does not have gets it, as soon as it asks for it, or after two timeouts.
 #[test]
 fn what_was_never_held_is_sent() {
-    let mut pair = connected([true; 2]);
-    pair.write(CLIENT, 3 * SEGMENT);
-    let flight = pair.sent(CLIENT);
-    pair.advance(Duration::from_millis(20));
-    let second = Segment::parse(&flight[1]).unwrap();
-    let una = second.tcp.seq;
-    pair.deliver(CLIENT, &[lie(&second, una, Some((0, &report_of(second.payload))), &[])]);
-    let retransmitted = pair.sent(CLIENT);
-    let mut probe = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
-    let probe = probe.find(|segment| segment.payload.len() == 1).unwrap();
-    pair.advance(Duration::from_millis(20));
-    let got = (second.tcp.seq, second.tcp.seq + 1);
-    pair.deliver(CLIENT, &[lie(&probe, una, None, &[got])]);
-    let retransmitted = pair.sent(CLIENT);
-    let mut whole = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
-    let rest = whole.find(|segment| segment.tcp.seq == second.tcp.seq + 1).unwrap();
-    assert_eq!(rest.payload.len(), SEGMENT - 1);
-    // It may say so again, of what is left: it gets that no later.
-    pair.advance(Duration::from_millis(20));
-    let offset = (rest.tcp.seq - una) as u32;
-    pair.deliver(CLIENT, &[lie(&rest, una, Some((offset, &report_of(rest.payload))), &[])]);
-    let retransmitted = pair.sent(CLIENT);
-    let probe = Segment::parse(&retransmitted[0]).unwrap();
-    assert_eq!(probe.payload.len(), 1);
-    pair.advance(Duration::from_millis(20));
-    let got = (second.tcp.seq, probe.tcp.seq + 1);
-    pair.deliver(CLIENT, &[lie(&probe, una, None, &[got])]);
-    let retransmitted = pair.sent(CLIENT);
-    assert_eq!(Segment::parse(&retransmitted[0]).unwrap().payload.len(), SEGMENT - 2);
-    assert_eq!(pair.statistics(CLIENT).bytes_spared, 0);
+    for asks in [true, false] {
+        let mut pair = connected([true; 2]);
+        pair.write(CLIENT, 3 * SEGMENT);
+        let flight = pair.sent(CLIENT);
+        pair.advance(Duration::from_millis(20));
+        let second = Segment::parse(&flight[1]).unwrap();
+        let una = second.tcp.seq;
+        pair.deliver(CLIENT, &[lie(&second, una, Some((0, &report_of(second.payload))), &[])]);
+        let retransmitted = pair.sent(CLIENT);
+        let patch = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
+        let patch = patch.into_iter().find(|segment| segment.is_patch()).unwrap();
+        assert_eq!((patch.tcp.seq, patch.blocks.len()), (una, patch_len(&[0])));
+        let is_whole = |packets: &[Vec<u8>]| {
+            let mut segments = packets.iter().map(|packet| Segment::parse(packet).unwrap());
+            segments.any(|segment| (segment.tcp.seq, segment.payload.len()) == (una, SEGMENT))
+        };
+        if asks {
+            pair.advance(Duration::from_millis(20));
+            pair.deliver(CLIENT, &[lie(&patch, una, Some((0, &[])), &[])]);
+            assert!(is_whole(&pair.sent(CLIENT)));
+        } else {
+            let mut timeouts = 0;
+            while !is_whole(&pair.sent(CLIENT)) {
+                pair.advance(Duration::from_millis(100));
+                timeouts = pair.statistics(CLIENT).timeouts;
+                assert!(timeouts <= 2);
+            }
+            assert_eq!(timeouts, 2);
+        }
+    }
 }
 
 /// A flood of requests: each copy of a segment is asked for once, and its parts become shorter.
@@ -349,7 +420,7 @@ fn requests_without_end_cost_no_more_than_damage_would() {
         retransmitted += pair.sent(CLIENT).iter().map(|packet| packet.len() - 64).sum::<usize>();
     }
     let after = pair.statistics(CLIENT);
-    assert!(after.cut <= 10, "{}", after.cut);
+    assert!(after.patches <= 10, "{}", after.patches);
     assert!(retransmitted <= 10 * SEGMENT * 2, "{retransmitted} bytes retransmitted");
     assert!(after.memory < before.memory + 64 * 1024, "{} bytes", after.memory);
 }

@@ -27,8 +27,9 @@ local headway = Proto("headway", "TCP HACK")
 
 local KIND_SUM, KIND_ACK, KIND_LIST, KIND_EXPERIMENT = 14, 15, 16, 253
 local VERSION = 2
--- The 16-bit ExID of version 2 (RFC 6994).
+-- The 16-bit ExIDs of version 2 (RFC 6994), and of its form for blocks of a segment.
 local EXID = 0x4857
+local PATCH_EXID = 0xb7a8
 -- The value of a SYN's Header Checksum option with which the sender announces support of kind 16.
 local XHACK_PERMITTED = 0x5848
 
@@ -54,6 +55,7 @@ local fields = {
     v2_offset = ProtoField.uint32("headway.v2.offset", "Offset of a damaged segment"),
     v2_seq = ProtoField.uint32("headway.v2.seq", "Damaged segment"),
     v2_block = ProtoField.uint16("headway.v2.block", "Block checksum", base.HEX),
+    v2_patch = ProtoField.uint64("headway.v2.patch", "Blocks of a damaged segment", base.HEX),
 }
 headway.fields = fields
 
@@ -300,6 +302,9 @@ local function add_ack_v2(tree, option, len, data, info)
 end
 
 local function is_form(option, len)
+    if option(2, 2):uint() == PATCH_EXID then
+        return len == 12
+    end
     return (len == 8 and option(4, 1):uint() == VERSION) or len == 12 or (len >= 10 and len % 4 == 2)
 end
 
@@ -319,6 +324,12 @@ local function add_v2(tree, header, option, at, len, data, info)
         else
             local crc = option(8, 4)
             tree:add(fields.v2_payload, crc)
+            if option(2, 2):uint() == PATCH_EXID then
+                info:append(" [HACK patch]")
+                if data and data:len() >= 8 then
+                    tree:add(fields.v2_patch, data(0, 8))
+                end
+            end
             -- Only if all data was captured.
             if data and data:len() == data_len or data_len == 0 then
                 local register = data_len == 0 and 0xffffffff or crc_add(0xffffffff, bytes_of(data))
@@ -374,8 +385,11 @@ function headway.dissector(buffer, pinfo, root)
                 add_named(branch(), option, len, info)
             elseif kind == KIND_LIST then
                 add_list(branch(), option, len, info)
-            elseif kind == KIND_EXPERIMENT and len >= 4 and option(2, 2):uint() == EXID then
-                add_v2(branch(), header, option, at, len, data, info)
+            elseif kind == KIND_EXPERIMENT and len >= 4 then
+                local exid = option(2, 2):uint()
+                if exid == EXID or exid == PATCH_EXID then
+                    add_v2(branch(), header, option, at, len, data, info)
+                end
             end
         end
         at = at + len

@@ -1,7 +1,7 @@
 //! Other addresses for a TCP segment, as an address translator that knows HACK gives it.
 
 use crate::{
-    EXID, IpHeader, TcpFlags, V2, checksum,
+    IpHeader, TcpFlags, V2, checksum,
     checksum::Sum,
     header_crc::{Seal, header_crc, path_check},
     integrity,
@@ -66,8 +66,8 @@ fn find_path_check(options: &[u8]) -> Option<usize> {
         let option = option.ok()?;
         if let Some((id, value)) = option.value.split_first_chunk()
             && option.kind == kind::EXPERIMENT
-            && u16::from_be_bytes(*id) == EXID
-            && let Some(V2::Syn(_)) = V2::parse(value)
+            && V2::has_id(*id)
+            && let Some(V2::Syn(_)) = V2::parse(*id, value)
         {
             // Behind the identifier, the version and the flags.
             found = Some(option.value_at + 4);

@@ -42,6 +42,38 @@ pub fn differing<'a>(
     sums(sent).zip(reported).map(|((range, sum), theirs)| (range, theirs != Some(sum)))
 }
 
+/// The blocks of a payload of `payload_len` bytes that `chosen` names: the lowest bit is the first block's.
+pub fn chosen(payload_len: usize, chosen: u64) -> impl Iterator<Item = Range<usize>> {
+    blocks(payload_len).enumerate().filter(move |(place, _)| chosen >> place & 1 == 1).map(|(_, range)| range)
+}
+
+/// What says in a patch which blocks it has: eight bytes with a bit for each, the first block's lowest, and their sum.
+pub const CHOICE_LEN: usize = 8 + SUM_LEN;
+
+/// The choice as a patch has it, at its beginning and at its end: without it the patch is lost.
+pub fn choice(chosen: u64) -> [u8; CHOICE_LEN] {
+    let mut bytes = [0; CHOICE_LEN];
+    let (bits, sum) = bytes.split_at_mut(8);
+    bits.copy_from_slice(&chosen.to_be_bytes());
+    sum.copy_from_slice(&crc16_append(0, bits).to_be_bytes());
+    bytes
+}
+
+/// How long a patch is: the choice, the blocks, each with its sum behind it, and the choice again.
+pub fn patch_len(payload_len: usize, choice: u64) -> usize {
+    2 * CHOICE_LEN + chosen(payload_len, choice).map(|range| range.len() + SUM_LEN).sum::<usize>()
+}
+
+/// Which blocks a patch has, and these with their sums. `None` if that is damaged.
+pub fn read_patch(patch: &[u8]) -> Option<(u64, &[u8])> {
+    let (first, rest) = patch.split_first_chunk::<CHOICE_LEN>()?;
+    let (blocks, last) = rest.split_last_chunk::<CHOICE_LEN>()?;
+    [first, last].into_iter().find_map(|bytes| {
+        let chosen = u64::from_be_bytes(*bytes.first_chunk()?);
+        (choice(chosen) == *bytes).then_some((chosen, blocks))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     extern crate alloc;

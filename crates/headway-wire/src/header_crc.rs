@@ -1,7 +1,7 @@
 //! The CRC-32C over a header, and where it is in the options (version 2 of TCP HACK).
 
 use crate::{
-    EXID, IpHeader, V2, V2Ack, V2Data,
+    IpHeader, V2, V2Ack, V2Data, V2Patch,
     crc::{crc32c, crc32c_append},
     options::{kind, walk::Walk},
     tcp::{CHECKSUM_AT, FIXED_LEN, PROTOCOL},
@@ -43,8 +43,8 @@ impl Seal {
             let option = option.ok()?;
             if let Some((id, value)) = option.value.split_first_chunk()
                 && option.kind == kind::EXPERIMENT
-                && u16::from_be_bytes(*id) == EXID
-                && let Some(v2) = V2::parse(value)
+                && V2::has_id(*id)
+                && let Some(v2) = V2::parse(*id, value)
             {
                 found = Self::of(&v2, option.value_at + 2);
             }
@@ -56,6 +56,7 @@ impl Seal {
         let (header_crc, payload_crc) = match *v2 {
             V2::Syn(_) => return None,
             V2::Data(V2Data { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
+            V2::Patch(V2Patch { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
             V2::Ack(V2Ack { header_crc, .. }) => (header_crc, None),
         };
         Some(Self { crc_at, header_crc, payload_crc })

@@ -87,7 +87,8 @@ pub use integrity::{Integrity, is_judged_by_crc, judge};
 pub use ip::{Dscp, Ecn, IpHeader, UnknownDscp};
 pub use list::List;
 pub use options::{
-    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets, V2Syn,
+    EXID, PATCH_EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets,
+    V2Patch, V2Syn,
 };
 pub use received::{ChecksumTrust, Received};
 pub use segment::{HeaderLayout, Segment, emit, layout};

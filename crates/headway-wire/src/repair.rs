@@ -265,12 +265,12 @@ impl<'a> HeaderRepair<'a> {
             tcp: TcpHeader::parse(fixed),
             options: TcpOptions::parse(options)?.0,
             payload: self.payload,
-            report: &[],
+            blocks: &[],
             ip_header_len: self.ip_header_len,
             header_len: self.ip_header_len + self.header_len,
         };
         segment.drop_undue_v2(fixed);
-        Ok(segment.with_report())
+        Ok(segment.with_blocks())
     }
 
     /// What is known of the segment now: nothing if the header's CRC does not hold (or if SYN is set,

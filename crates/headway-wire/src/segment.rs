@@ -21,9 +21,10 @@ pub struct Segment<'a> {
     pub options: TcpOptions,
     /// The data.
     pub payload: &'a [u8],
-    /// What follows the header of a segment that has no data by version 2 of TCP HACK: the sums of the blocks of a segment that
-    /// arrived damaged ([`blocks`](crate::blocks)). It takes no sequence space, and nothing but its sums says whether it arrived intact.
-    pub report: &'a [u8],
+    /// What follows the header of a segment that has no data by version 2 of TCP HACK, and concerns the [`blocks`](crate::blocks) of one that
+    /// arrived damaged: their sums as they arrived ([`V2Ack`](crate::V2Ack)), or some of them once more ([`V2Patch`](crate::V2Patch)). It
+    /// takes no sequence space. No CRC covers all of the sums: each counts for itself.
+    pub blocks: &'a [u8],
     /// The length of the IP header, in bytes: where the TCP header starts.
     pub ip_header_len: usize,
     /// The length of IP and TCP header with options, in bytes: where the payload starts.
@@ -70,29 +71,30 @@ impl<'a> Segment<'a> {
             tcp: TcpHeader::parse(parts.fixed),
             options,
             payload: parts.payload,
-            report: &[],
+            blocks: &[],
             ip_header_len: frame.header_len,
             header_len: frame.header_len + FIXED_LEN + parts.options.len(),
         };
         // Two paths to the same: on the first one nothing of it is copied.
         match TcpOptions::parse_usual(parts.options) {
-            Some(options) => done(with(options).with_report()),
+            Some(options) => done(with(options).with_blocks()),
             None => {
                 let mut segment = with(TcpOptions::default());
                 if let Err(error) = segment.options.read(parts.options) {
                     return failed(error);
                 }
                 segment.drop_undue_v2(parts.fixed);
-                done(segment.with_report())
+                done(segment.with_blocks())
             }
         }
     }
 
-    /// What follows a header without data is a report.
+    /// The segment with what it has as its payload in the place of [`blocks`](Self::blocks), if its header says so.
     #[inline]
-    pub(crate) fn with_report(mut self) -> Self {
-        if matches!(self.options.v2, Some(V2::Ack(_))) {
-            self.report = core::mem::take(&mut self.payload);
+    #[must_use]
+    pub fn with_blocks(mut self) -> Self {
+        if matches!(self.options.v2, Some(V2::Ack(_) | V2::Patch(_))) {
+            self.blocks = core::mem::take(&mut self.payload);
         }
         self
     }
@@ -110,6 +112,18 @@ impl<'a> Segment<'a> {
         if !is_due {
             self.options.v2 = None;
         }
+    }
+
+    /// Whether it carries data, or blocks of the data of another segment.
+    #[inline]
+    pub const fn carries_data(&self) -> bool {
+        !self.payload.is_empty() || self.is_patch()
+    }
+
+    /// Whether it carries blocks of the data of another segment.
+    #[inline]
+    pub const fn is_patch(&self) -> bool {
+        matches!(self.options.v2, Some(V2::Patch(_)))
     }
 
     /// How much sequence space the segment takes: its data, and one each for SYN and FIN (RFC 9293,
@@ -191,7 +205,7 @@ pub fn layout(bytes: &[u8]) -> Option<HeaderLayout> {
 /// If the options take more than 40 bytes, the packet is longer than IP can say or than `buf`, or
 /// the addresses are of two families. What `buf` holds is unspecified then.
 ///
-/// A segment with version 2 and without data may have a report in the place of the payload.
+/// A segment with version 2 and without data may have sums of blocks, or blocks, in the place of the payload.
 #[inline]
 pub fn emit(
     buf: &mut [u8],
@@ -298,7 +312,7 @@ fn seal(
             }
             return sum;
         }
-        V2::Data(_) => {
+        V2::Data(_) | V2::Patch(_) => {
             let crc = crc32c_append(crc32c(payload.0), payload.1);
             put_u32(header, FIXED_LEN + value_at + 4, crc);
             sum.add_u32(crc);

@@ -116,7 +116,7 @@ fn usual_segment() -> impl Strategy<Value = Vec<u8>> {
             let tcp = TcpHeader { src_port, dst_port, seq, ack, flags, window, urgent: 0 };
             let options = TcpOptions { timestamps: Some(Timestamps { tsval, tsecr }), ..options };
             let has_form = match options.v2? {
-                V2::Syn(_) => return None,
+                V2::Syn(_) | V2::Patch(_) => return None,
                 V2::Data(_) => !payload.is_empty() && options.sack.len() < 2,
                 V2::Ack(_) => true,
             };

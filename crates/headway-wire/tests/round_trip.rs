@@ -27,10 +27,10 @@ proptest! {
         prop_assert_eq!(segment.ip, ip);
         prop_assert_eq!(segment.tcp, tcp);
         prop_assert_eq!(segment.options, options);
-        // Behind the header of an ACK with version 2 is a report.
-        let is_report = matches!(options.v2, Some(V2::Ack(_)));
-        let (data, report) = if is_report { (&[][..], &payload[..]) } else { (&payload[..], &[][..]) };
-        prop_assert_eq!((segment.payload, segment.report), (data, report));
+        // What follows concerns the blocks of another segment.
+        let has_blocks = matches!(options.v2, Some(V2::Ack(_) | V2::Patch(_)));
+        let (data, blocks) = if has_blocks { (&[][..], &payload[..]) } else { (&payload[..], &[][..]) };
+        prop_assert_eq!((segment.payload, segment.blocks), (data, blocks));
         let Segment { ip_header_len, header_len, .. } = segment;
         prop_assert_eq!(ip_header_len, if ip.src.is_ipv4() { 20 } else { 40 });
         prop_assert_eq!(header_len, ip_header_len + 20 + options.encoded_len());
@@ -84,8 +84,8 @@ proptest! {
     fn sequence_len_counts_syn_and_fin(input in input()) {
         let packet = input.packet();
         let flags = input.tcp.flags.bits();
-        let is_report = matches!(input.options.v2, Some(V2::Ack(_))) && !input.tcp.flags.contains(TcpFlags::SYN);
-        let data = if is_report { 0 } else { input.payload.len() as u32 };
+        let is_other = matches!(input.options.v2, Some(V2::Ack(_) | V2::Patch(_))) && !input.tcp.flags.contains(TcpFlags::SYN);
+        let data = if is_other { 0 } else { input.payload.len() as u32 };
         let expected = data + u32::from(flags & 1) + u32::from(flags >> 1 & 1);
         prop_assert_eq!(Segment::parse(&packet).unwrap().sequence_len(), expected);
     }

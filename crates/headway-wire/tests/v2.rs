@@ -81,18 +81,20 @@ const ACK: SeqNumber = SeqNumber(4_000_000_009);
 
 #[test]
 fn each_form_is_known_as_itself_alone() {
-    let forms = [V2::syn(true), V2::data(), V2::ack(7, V2Offsets::default())];
+    let forms = [V2::syn(true), V2::data(), V2::patch(), V2::ack(7, V2Offsets::default())];
     let read = |v2: &V2| {
         (
             v2.as_syn().map(|v2| V2::Syn(*v2)),
             v2.as_data().map(|v2| V2::Data(*v2)),
+            v2.as_patch().map(|v2| V2::Patch(*v2)),
             v2.as_ack().map(|v2| V2::Ack(*v2)),
         )
     };
-    let [syn, data, ack] = forms;
-    assert_eq!(read(&syn), (Some(syn), None, None));
-    assert_eq!(read(&data), (None, Some(data), None));
-    assert_eq!(read(&ack), (None, None, Some(ack)));
+    let [syn, data, patch, ack] = forms;
+    assert_eq!(read(&syn), (Some(syn), None, None, None));
+    assert_eq!(read(&data), (None, Some(data), None, None));
+    assert_eq!(read(&patch), (None, None, Some(patch), None));
+    assert_eq!(read(&ack), (None, None, None, Some(ack)));
 }
 
 /// Each form as it stands on the wire, from the first byte of the TCP header. The CRCs and sums were
@@ -429,6 +431,10 @@ proptest! {
                 prop_assert_eq!(data.payload_crc, defined_crc32c(&input.payload));
                 prop_assert_eq!(data.header_crc, defined_header_crc(&packet, &segment, at + 4));
             }
+            V2::Patch(patch) => {
+                prop_assert_eq!(patch.payload_crc, defined_crc32c(&input.payload));
+                prop_assert_eq!(patch.header_crc, defined_header_crc(&packet, &segment, at + 4));
+            }
             V2::Ack(ack) => {
                 prop_assert_eq!(ack.header_crc, defined_header_crc(&packet, &segment, at + 4));
             }
@@ -479,7 +485,7 @@ fn a_report_is_no_data() {
         packet[last] ^= damage;
         assert_eq!(judge(&packet), Ok(Integrity::Intact));
         let segment = Segment::parse(&packet).unwrap();
-        assert_eq!((segment.payload.len(), segment.report.len(), segment.sequence_len()), (0, 14, 0));
+        assert_eq!((segment.payload.len(), segment.blocks.len(), segment.sequence_len()), (0, 14, 0));
     }
 }
 

@@ -74,7 +74,7 @@ impl Connection {
             // (e) the advertised window in the incoming acknowledgment equals the advertised
             // window in the last incoming acknowledgment". Answers to window probes are not duplicates.
             duplicate: acknowledged.bytes == 0
-                && segment.payload.is_empty()
+                && !segment.carries_data()
                 && !tcp.flags.contains(TcpFlags::FIN)
                 && !window_changed
                 && self.snd.window().size() > 0
@@ -125,7 +125,7 @@ impl Connection {
             acknowledged: Acknowledged::default(),
             newly_sacked: 0,
             duplicate: false,
-            has_data: !segment.payload.is_empty(),
+            has_data: segment.carries_data(),
             special,
             holds_window: self.holds_window(segment.tcp.flags),
             tsecr: timestamps.map(|timestamps| timestamps.tsecr),

@@ -1,6 +1,6 @@
 //! Building segments.
 
-use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+use headway_wire::{EmitError, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, V2, emit};
 
 use super::options::OPTION_SPACE;
 use super::{Connection, Context};
@@ -15,8 +15,8 @@ pub(super) struct Outgoing<'a> {
     offset: usize,
     len: usize,
     options: &'a TcpOptions,
-    /// In the place of a payload: what a special ACK says of a segment's blocks.
-    report: &'a [u8],
+    /// In the place of a payload: what concerns a segment's blocks.
+    blocks: &'a [u8],
     /// It carries data that was never sent before, within the peer's window.
     fresh: bool,
 }
@@ -24,12 +24,12 @@ pub(super) struct Outgoing<'a> {
 impl<'a> Outgoing<'a> {
     /// A segment without data.
     pub(super) fn control(seq: SeqNumber, flags: TcpFlags, options: &'a TcpOptions) -> Self {
-        Self { seq, flags, offset: 0, len: 0, options, report: &[], fresh: false }
+        Self { seq, flags, offset: 0, len: 0, options, blocks: &[], fresh: false }
     }
 
     /// A special ACK.
     pub(super) fn special(seq: SeqNumber, options: &'a TcpOptions, report: &'a [u8]) -> Self {
-        Self { report, ..Self::control(seq, TcpFlags::ACK, options) }
+        Self { blocks: report, ..Self::control(seq, TcpFlags::ACK, options) }
     }
 }
 
@@ -47,6 +47,9 @@ impl Connection {
         data: &DataSegment,
         fresh: bool,
     ) -> Option<usize> {
+        if data.patch != 0 {
+            return self.build_patch(cx, buffer, data);
+        }
         let &DataSegment { seq, offset, fin, push, .. } = data;
         let len = data.len as usize;
         let mut flags = TcpFlags::ACK;
@@ -63,7 +66,24 @@ impl Connection {
         let spare = packet.saturating_sub(usize::from(self.bare_headers()) + len).min(OPTION_SPACE);
         self.add_sack_blocks(&mut options, spare);
         cx.domain.on_data_sent(cx.now, data.len);
-        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, report: &[], fresh })
+        self.build(cx, buffer, &Outgoing { seq, flags, offset, len, options: &options, blocks: &[], fresh })
+    }
+
+    /// The blocks of `data` that the peer lacks.
+    #[inline(never)]
+    fn build_patch<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        buffer: &mut [u8],
+        data: &DataSegment,
+    ) -> Option<usize> {
+        let mut options = self.fixed_options(cx, true);
+        options.v2 = Some(V2::patch());
+        let blocks = self.snd.patch(data);
+        let len = blocks.len();
+        cx.domain.on_data_sent(cx.now, len as u32);
+        let control = Outgoing::control(data.seq, TcpFlags::ACK, &options);
+        self.build(cx, buffer, &Outgoing { len, blocks: &blocks, ..control })
     }
 
     pub(super) fn build<O: Observer>(
@@ -97,9 +117,9 @@ impl Connection {
             urgent: 0,
         };
         let ip = IpHeader { ecn, identification: self.statistics.segments_sent as u16, ..self.ip_header() };
-        let payload = match outgoing.report {
+        let payload = match outgoing.blocks {
             [] => self.snd.payload(outgoing.offset, outgoing.len),
-            report => (report, &[][..]),
+            blocks => (blocks, &[][..]),
         };
         let built: Result<usize, EmitError> = emit(buffer, &ip, &header, outgoing.options, payload);
         let len = match built {

@@ -12,6 +12,7 @@ use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::classic::receiver::PendingSpecialAck;
 use crate::hack::partial::Evidence;
+use crate::hack::partial::receiver::PatchTrust;
 
 impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is notified of their count.
@@ -69,7 +70,9 @@ impl Connection {
         segment: &Segment<'_>,
         evidence: Evidence<'_>,
     ) -> Option<DamageOutcome> {
-        let (seq, len) = (segment.tcp.seq, segment.payload.len() as u32);
+        // Of the segment that a patch is for, only the beginning is known.
+        let len = if segment.is_patch() { 1 } else { segment.payload.len() as u32 };
+        let seq = segment.tcp.seq;
         // The peer's first data may come damaged before the ACK of our SYN has: it is worth asking for.
         let open = self.state.is_synchronized() || self.state == State::SynReceived;
         if !self.negotiated.hack || !open || len == 0 {
@@ -139,16 +142,26 @@ impl Connection {
             self.rcv.ack_at_once();
             return DamageOutcome::AlreadyHeld;
         };
-        if missing == seq && self.keep_corrupted(cx, segment, evidence) {
+        let is_whole = missing == seq
+            && if segment.is_patch() {
+                let is_repaired = matches!(evidence, Evidence::Repaired);
+                let trust = if is_repaired { PatchTrust::Repaired } else { PatchTrust::Header };
+                self.take_blocks(cx, segment, trust)
+            } else {
+                self.keep_corrupted(cx, segment, evidence)
+            };
+        if is_whole {
             return DamageOutcome::Combined;
         }
-        let special_ack = PendingSpecialAck {
-            seq: if self.literal() { seq } else { missing },
-            tsecr: segment.options.timestamps.map(|timestamps| timestamps.tsval),
-        };
+        self.ask_for(cx.now, if self.literal() { seq } else { missing }, segment);
+        DamageOutcome::Requested
+    }
+
+    /// A special ACK is to report the segment at `seq`, and the transmission `segment`.
+    pub(super) fn ask_for(&mut self, now: Instant, seq: SeqNumber, segment: &Segment<'_>) {
+        let tsecr = segment.options.timestamps.map(|timestamps| timestamps.tsval);
         // An entry of s_buffer lives for the receiver's view of one retransmission timeout.
         let life = self.snd.rtt().timeout();
-        self.pending.push_special_ack(special_ack, cx.now, life);
-        DamageOutcome::Requested
+        self.pending.push_special_ack(PendingSpecialAck { seq, tsecr }, now, life);
     }
 }

@@ -21,7 +21,7 @@ impl Connection {
             .timestamps
             .filter(|_| self.negotiated.timestamps)
             .map(|timestamps| timestamps.tsecr);
-        let blocks = Some(segment.report).filter(|report| self.negotiated.partial && !report.is_empty());
+        let blocks = Some(segment.blocks).filter(|report| self.negotiated.partial && !report.is_empty());
         let reported = self.reported_by(segment);
         let (mut accepted, mut first_is_new) = (0, false);
         let vouched = self.negotiated.v2;

@@ -127,10 +127,12 @@ impl Connection {
     ) -> Option<usize> {
         let retransmission = self.fit_to_path(cx, retransmission);
         let segment = self.snd.retransmit(retransmission, cx.now, self.tsval(cx.now));
-        let (seq, len, reason) = (segment.seq, segment.len, retransmission.1);
+        let (seq, len, reason) = (segment.seq, segment.bytes(), retransmission.1);
         self.ecn.on_retransmitted(seq, self.snd.nxt());
         self.statistics.retransmissions += 1;
         self.statistics.bytes_retransmitted += u64::from(len);
+        self.statistics.patches += u64::from(segment.patch != 0);
+        self.statistics.bytes_spared += u64::from(segment.len - len);
         if reason == RetransmitReason::Damage {
             self.statistics.damage_retransmissions += 1;
         }

@@ -279,7 +279,7 @@ impl Connection {
     #[inline(never)]
     fn answer_unacceptable(&mut self, now: Instant, segment: &Segment<'_>) {
         let probe = segment.tcp.seq + 1 == self.rcv.nxt();
-        let possible = segment.sequence_len() > 0 && self.is_near(&segment.tcp);
+        let possible = (segment.sequence_len() > 0 || segment.carries_data()) && self.is_near(&segment.tcp);
         if self.state.is_synchronized() && (possible || probe) {
             self.rcv.ack_at_once();
             self.report_repeat(segment);

@@ -8,7 +8,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, V2};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer};
-use crate::hack::partial::receiver::Whole;
+use crate::hack::partial::receiver::{PatchTrust, Whole};
 use crate::hack::partial::{Evidence, Proof};
 
 impl Connection {
@@ -42,15 +42,55 @@ impl Connection {
     /// An intact segment arrived: corrupted payloads may be whole with it.
     pub(super) fn fill_corrupted<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         let Some(payloads) = &mut self.corrupted_payloads else { return };
+        let whole = payloads.fill(segment.tcp.seq, segment.payload);
+        self.take_all(cx, segment, &whole);
+    }
+
+    /// A patch arrived intact. What is still not whole by it is reported again: the sums of some blocks agreed by chance, or what
+    /// was kept has been discarded.
+    #[inline(never)]
+    pub(super) fn take_intact_patch<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+        let seq = segment.tcp.seq;
+        if !self.negotiated.partial || self.rcv.fin_reached() || self.rcv.first_missing(seq, 1).is_none() {
+            self.rcv.ack_at_once();
+        } else if !self.take_blocks(cx, segment, PatchTrust::Intact) {
+            cx.path.damaged_data += 1;
+            self.ask_for(cx.now, seq, segment);
+        }
+    }
+
+    /// Blocks arrived of a segment that is kept; says whether it is whole by that. If the patch itself is not intact, each counts by
+    /// its own sum.
+    pub(super) fn take_blocks<O: Observer>(
+        &mut self,
+        cx: &mut Context<'_, O>,
+        segment: &Segment<'_>,
+        trust: PatchTrust,
+    ) -> bool {
+        if !self.negotiated.partial || !self.takes_text() {
+            return false;
+        }
+        let Some(payloads) = &mut self.corrupted_payloads else { return false };
+        let whole = payloads.patch(segment.tcp.seq, segment.blocks, trust);
+        self.take_all(cx, segment, &whole);
+        if !whole.is_empty() && self.profile.features.autotune {
+            self.tune_receive_buffer(cx, segment);
+        }
+        self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
+        !whole.is_empty()
+    }
+
+    /// What `segment` has completed is delivered.
+    fn take_all<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>, whole: &[Whole]) {
         let tsval =
             segment.options.timestamps.filter(|_| self.negotiated.timestamps).map(|times| times.tsval);
-        for whole in payloads.fill(segment.tcp.seq, segment.payload) {
+        for whole in whole {
             // RFC 7323, 4.3 (C): "the timestamp from the latest segment (which filled the hole) MUST be echoed". What filled
             // this one may begin behind its start.
             if let Some(tsval) = tsval {
                 self.rcv.update_ts_recent(whole.seq, tsval, cx.now);
             }
-            self.take_whole(cx, &whole);
+            self.take_whole(cx, whole);
         }
         let nxt = self.rcv.nxt();
         if let Some(payloads) = &mut self.corrupted_payloads {

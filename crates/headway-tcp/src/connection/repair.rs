@@ -9,7 +9,7 @@ use crate::hack::repair::{Expectations, Knowledge, Seal};
 impl Connection {
     /// A data segment arrived whose header was vouched for.
     pub(super) fn record_header(&mut self, now: Instant, segment: &Segment<'_>) {
-        if (self.profile.features.repair || self.negotiated.v2) && !segment.payload.is_empty() {
+        if (self.profile.features.repair || self.negotiated.v2) && segment.carries_data() {
             self.headers.record(now, segment);
         }
     }

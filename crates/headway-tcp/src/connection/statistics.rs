@@ -4,7 +4,6 @@ use headway_units::Duration;
 
 use super::{Connection, State};
 use crate::congestion::CongestionDomain;
-use crate::send::PeerHeldRanges;
 
 /// Counters and estimates of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +41,8 @@ pub struct Statistics {
     pub repaired: u64,
     /// Damaged segments that are whole since what was hit has come again (partial recovery).
     pub completed: u64,
-    /// Segments of which only the corrupted blocks were retransmitted.
-    pub cut: u64,
+    /// Retransmissions of the corrupted blocks of a segment alone.
+    pub patches: u64,
     /// Payload bytes that were not retransmitted because of that.
     pub bytes_spared: u64,
     /// Of all damaged ones, outside any plausible window.
@@ -92,6 +91,8 @@ pub(super) struct Counters {
     pub(super) bytes_received: u64,
     pub(super) retransmissions: u64,
     pub(super) bytes_retransmitted: u64,
+    pub(super) patches: u64,
+    pub(super) bytes_spared: u64,
     pub(super) damage_retransmissions: u64,
     pub(super) timeouts: u32,
     pub(super) slow_starts: u32,
@@ -110,7 +111,6 @@ impl Connection {
     pub(crate) fn statistics(&self, domain: &CongestionDomain) -> Statistics {
         let counted = self.statistics;
         let outstanding = self.snd.outstanding();
-        let held = self.snd.peer_held();
         Statistics {
             state: self.state,
             segments_sent: counted.segments_sent,
@@ -128,8 +128,8 @@ impl Connection {
             damaged_received: counted.damaged_received,
             repaired: counted.repaired,
             completed: counted.completed.into(),
-            cut: held.map_or(0, PeerHeldRanges::cut),
-            bytes_spared: held.map_or(0, PeerHeldRanges::spared),
+            patches: counted.patches,
+            bytes_spared: counted.bytes_spared,
             damaged_implausible: counted.damaged_implausible.into(),
             congestion_marks: counted.congestion_marks.into(),
             congestion_echoes: counted.congestion_echoes.into(),
@@ -185,7 +185,7 @@ impl Default for Statistics {
             damaged_received: 0,
             repaired: 0,
             completed: 0,
-            cut: 0,
+            patches: 0,
             bytes_spared: 0,
             damaged_implausible: 0,
             congestion_marks: 0,

@@ -12,6 +12,10 @@ impl Connection {
             self.answer_after_fin(cx, segment);
             return;
         }
+        if segment.is_patch() {
+            self.take_intact_patch(cx, segment);
+            return;
+        }
         let flags = segment.tcp.flags;
         let (syn, fin) = (flags.contains(TcpFlags::SYN), flags.contains(TcpFlags::FIN));
         if segment.payload.is_empty() && !fin {
@@ -84,7 +88,7 @@ impl Connection {
         }
     }
 
-    fn tune_receive_buffer<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
+    pub(super) fn tune_receive_buffer<O>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         self.rcv.tune(&Clocks {
             now: cx.now,
             tsval: self.tsval(cx.now),

@@ -102,7 +102,7 @@ impl Kept {
                 ..TcpOptions::default()
             },
             payload: &[],
-            report: &[],
+            blocks: &[],
             ..*ack
         }
     }

@@ -67,7 +67,7 @@ impl KeptSyn {
     fn segment(&self) -> Segment<'_> {
         let (ip_header_len, header_len) = self.header_lens;
         let Self { ip, tcp, options, .. } = *self;
-        Segment { ip, tcp, options, payload: &[], report: &[], ip_header_len, header_len }
+        Segment { ip, tcp, options, payload: &[], blocks: &[], ip_header_len, header_len }
     }
 }
 

@@ -60,13 +60,13 @@ impl<O: Observer> Host<O> {
 
     /// A corrupted segment arrived at `at`, by a carrier that authenticated its header and, with that, a tag of its
     /// payload. What is completed by partial recovery is believed if the tag holds
-    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). A damaged [report](Segment::report) is taken as it is: each
-    /// of its sums counts for itself.
+    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). Damaged [sums of blocks](Segment::blocks) are taken as they are:
+    /// each counts for itself.
     pub fn receive_tagged(&mut self, at: Instant, segment: &Segment<'_>, tag: &Arc<dyn PayloadTag>) {
-        if segment.report.is_empty() {
-            self.receive_corrupted(at, segment, Evidence::Tagged(tag));
-        } else {
+        if segment.options.v2.as_ref().is_some_and(|v2| v2.as_ack().is_some()) {
             self.receive(at, &Received::Intact(*segment));
+        } else {
+            self.receive_corrupted(at, segment, Evidence::Tagged(tag));
         }
     }
 

@@ -42,17 +42,18 @@ impl<O: Observer> Host<O> {
             tcp: repaired.tcp,
             options: repaired.options,
             payload: body.get(repaired.header_len..).unwrap_or_default(),
-            report: &[],
+            blocks: &[],
             ip_header_len: datagram.header_len,
             header_len: datagram.header_len + repaired.header_len,
-        };
+        }
+        .with_blocks();
         self.counters.repaired += 1;
         self.with_connection(id, at, |connection, cx| {
             cx.path.repaired += 1;
             cx.emit(|| Event::Repaired {
                 header: repaired.tcp,
                 timestamps: repaired.options.timestamps,
-                len: segment.payload.len() as u32,
+                len: (body.len() - repaired.header_len) as u32,
                 flips: repaired.flips,
             });
             connection.handle_repaired(cx, &segment);

@@ -39,11 +39,13 @@ const INTERVALS: usize = 8;
 /// No interval is shorter.
 const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Of what is found missing or reported, no more is believed to be damage than this many times what arrives
-/// intact, and a little at the beginning: bursts may be long. Seven of eight packets damaged is more than any
+/// Of the bytes that are found missing or reported, no more are believed to be damaged than this many times those that are
+/// acknowledged, and 64 segments at the beginning: bursts may be long. Seven of eight bytes damaged is more than any
 /// path does on which TCP is of use, and a receiver that lies has no more than that.
 const MOST_DAMAGED: u32 = 7;
-const FIRST_BELIEVED: i64 = 64;
+const FIRST_BELIEVED: i64 = 64 * SEGMENT as i64;
+/// Bytes of a full-sized segment, where its length matters little.
+const SEGMENT: u32 = 1460;
 
 /// Credits outlast a round trip by this: a lone segment is found missing when a timer expires, and that of
 /// RFC 6298 takes 200 ms at least.
@@ -52,9 +54,9 @@ const CREDIT_OUTLASTS: Duration = Duration::from_millis(200);
 /// What happened in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Interval {
-    /// Segments that arrived intact.
+    /// Bytes that were acknowledged.
     intact: u32,
-    /// Segments taken for damaged, reported or not.
+    /// Bytes taken for damaged, reported or not.
     believed: u32,
     /// Segments that special ACKs reported.
     reported: u32,
@@ -91,6 +93,7 @@ pub(crate) struct Missing {
     pub(crate) load: Load,
     /// Segments in flight when it was sent.
     pub(crate) volume: u32,
+    pub(crate) bytes: u32,
     /// For how long it has been overdue.
     pub(crate) late: Duration,
 }
@@ -185,11 +188,12 @@ impl CauseLedger {
         }
     }
 
-    /// Segments arrived intact.
-    pub(crate) fn on_intact(&mut self, segments: u32) {
-        self.interval().intact += segments;
-        self.since_interruption = self.since_interruption.saturating_add(segments);
-        self.balance = (self.balance + i64::from(MOST_DAMAGED) * i64::from(segments)).min(self.earned());
+    /// So many bytes were acknowledged.
+    pub(crate) fn on_intact(&mut self, bytes: u32) {
+        let interval = self.interval();
+        interval.intact = interval.intact.saturating_add(bytes);
+        self.since_interruption = self.since_interruption.saturating_add(bytes);
+        self.balance = (self.balance + i64::from(MOST_DAMAGED) * i64::from(bytes)).min(self.earned());
     }
 
     /// The numbers of segments that reached the receiver, intact or not, by the load under which they were sent, and how many
@@ -236,10 +240,10 @@ impl CauseLedger {
         believed >= self.earned() + FIRST_BELIEVED || self.balance <= -FIRST_BELIEVED
     }
 
-    /// The path seems to have been interrupted, and `segments` with it. It is believed if of that many segments
-    /// at least one in [`MOST_DAMAGED`] must have arrived since the last time.
-    pub(crate) fn believes_interruption(&mut self, segments: u32) -> bool {
-        let believed = segments <= self.since_interruption.saturating_mul(MOST_DAMAGED);
+    /// The path seems to have been interrupted, and `bytes` with it. It is believed if of as many
+    /// at least one in [`MOST_DAMAGED`] has been acknowledged since the last time.
+    pub(crate) fn believes_interruption(&mut self, bytes: u32) -> bool {
+        let believed = bytes <= self.since_interruption.saturating_mul(MOST_DAMAGED);
         if believed {
             self.since_interruption = 0;
         }
@@ -251,24 +255,25 @@ impl CauseLedger {
         i64::from(MOST_DAMAGED) * i64::from(self.sum(|interval| interval.intact))
     }
 
-    /// A segment is taken for damaged.
-    fn take_for_damaged(&mut self) {
-        self.interval().believed += 1;
-        self.balance -= 1;
+    /// A transmission of so many bytes is taken for damaged.
+    fn take_for_damaged(&mut self, bytes: u32) {
+        let interval = self.interval();
+        interval.believed = interval.believed.saturating_add(bytes);
+        self.balance -= i64::from(bytes);
     }
 
     fn interval(&mut self) -> &mut Interval {
         &mut self.intervals[place_of(self.current)]
     }
 
-    /// A special ACK reported a segment. With HACK v2 it has been counted too; where the special ACK is
+    /// A special ACK reported a transmission of so many bytes. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
-    pub(crate) fn on_reported(&mut self) {
+    pub(crate) fn on_reported(&mut self, bytes: u32) {
         self.total.reported += 1;
         self.evidence.add(self.now);
         self.credits = self.credits.saturating_sub(1);
         self.interval().reported += 1;
-        self.take_for_damaged();
+        self.take_for_damaged(bytes);
     }
 
     /// The receiver's running count of damaged packets, modulo 2^16. The difference counts once
@@ -316,7 +321,7 @@ impl CauseLedger {
         match cause {
             Cause::Damage | Cause::Silent => {
                 self.total.damage += 1;
-                self.take_for_damaged();
+                self.take_for_damaged(missing.bytes);
             }
             Cause::Congestion | Cause::Crossing => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
@@ -377,7 +382,7 @@ mod tests {
     }
 
     fn at_rate(order: u64) -> Missing {
-        Missing { order, load: Load::At, volume: 10, late: Duration::ZERO }
+        Missing { order, load: Load::At, volume: 10, bytes: SEGMENT, late: Duration::ZERO }
     }
 
     /// The cause given to the next loss of a sender that sends what the path carries.
@@ -425,7 +430,7 @@ mod tests {
                 let now = Instant::ZERO + ms(order);
                 ledger.on_rtt(now, ms(100), Duration::ZERO);
                 ledger.advance(now, delay(100));
-                ledger.on_intact(1);
+                ledger.on_intact(1 * SEGMENT);
                 if order % nth == 0 {
                     let missing = Missing { volume, ..at_rate(order) };
                     causes.push(ledger.attribute(missing, 0));
@@ -452,15 +457,15 @@ mod tests {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
             ledger.advance(Instant::ZERO, delay(100));
-            ledger.on_reported();
+            ledger.on_reported(SEGMENT);
             for _ in 0..100 {
-                ledger.on_intact(19);
+                ledger.on_intact(19 * SEGMENT);
                 survive(&mut ledger, [0, 19, 0], 100);
                 attribute_at(&mut ledger, 100);
             }
             // A queue builds up.
             sample(&mut ledger, 300);
-            ledger.on_intact(1000);
+            ledger.on_intact(1000 * SEGMENT);
             survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
             assert_eq!(ledger.is_alone(), own || !waits);
             let causes = [(); 30].map(|()| attribute(&mut ledger));
@@ -476,7 +481,7 @@ mod tests {
     fn a_sender_is_alone_where_a_queue_was_seen_and_nothing_shows_others() {
         let queue = || {
             let mut ledger = CauseLedger::default();
-            ledger.on_reported();
+            ledger.on_reported(SEGMENT);
             sample(&mut ledger, 100);
             assert!(!ledger.is_alone(), "no queue was seen");
             sample(&mut ledger, 130);
@@ -489,7 +494,7 @@ mod tests {
         assert!(!others.is_alone(), "they keep a queue");
         let mut policer = queue();
         for order in 0..100 {
-            policer.on_intact(19);
+            policer.on_intact(19 * SEGMENT);
             survive(&mut policer, [0, 19, 0], 100);
             policer.attribute(at_rate(20 * order), 0);
         }
@@ -552,11 +557,11 @@ mod tests {
         ledger.advance(Instant::ZERO, delay(100));
         ledger.on_count(Instant::ZERO, 0, 3);
         ledger.on_count(Instant::ZERO, 1000, 2000);
-        ledger.on_intact(10);
-        ledger.on_reported();
+        ledger.on_intact(10 * SEGMENT);
+        ledger.on_reported(SEGMENT);
         let damaged = (0..1000).take_while(|_| attribute(&mut ledger) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
-        ledger.on_intact(1);
+        ledger.on_intact(1 * SEGMENT);
         assert_eq!(attribute(&mut ledger), Cause::Damage, "something arrived");
     }
 
@@ -570,7 +575,7 @@ mod tests {
             let now = Instant::ZERO + Duration::from_secs(seconds);
             ledger.advance(now, delay(100));
             ledger.on_count(now, 1000_u16.wrapping_mul(seconds as u16 + 1), 60_000);
-            ledger.on_intact(1);
+            ledger.on_intact(1 * SEGMENT);
             damaged += (0..1000).filter(|_| attribute(&mut ledger) != Cause::Congestion).count();
         }
         assert!((700..=700 + 64).contains(&damaged), "{damaged}");
@@ -594,11 +599,11 @@ mod tests {
         {
             let mut ledger = CauseLedger::default();
             ledger.set_own(own);
-            ledger.on_reported();
+            ledger.on_reported(SEGMENT);
             let mut order = 0;
             let mut lose = |ledger: &mut CauseLedger| {
                 order += 100;
-                ledger.on_intact(99);
+                ledger.on_intact(99 * SEGMENT);
                 survive(ledger, [0, 99, 0], 100);
                 ledger.attribute(at_rate(order), tolerated)
             };
@@ -636,7 +641,7 @@ mod tests {
         for (round_trips, sees) in [(INTERVALS as u64 - 1, true), (INTERVALS as u64, false)] {
             let mut ledger = CauseLedger::default();
             ledger.advance(Instant::ZERO, delay(100));
-            ledger.on_reported();
+            ledger.on_reported(SEGMENT);
             ledger.advance(Instant::ZERO + ms(100 * round_trips), delay(100));
             assert_eq!(ledger.sees_damage(), sees, "{round_trips} round trips");
         }

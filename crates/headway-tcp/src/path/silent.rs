@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn missing(load: Load, order: u64) -> Missing {
-        Missing { order, load, volume: 10, late: Duration::ZERO }
+        Missing { order, load, volume: 10, bytes: 1460, late: Duration::ZERO }
     }
 
     /// Sends `segments` under `load`, every `nth` of which is lost; says how many of the losses were taken for

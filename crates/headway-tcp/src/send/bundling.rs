@@ -57,8 +57,7 @@ impl SendSide {
         for index in (0..self.queue.len() - 1).rev().take(MOST) {
             let before = self.queue.get(index);
             all += before.len;
-            // A short part of a long segment is no small message.
-            if before.has(Marks::SYN) || before.has(Marks::CUT) || segment.len + all > longest {
+            if before.has(Marks::SYN) || segment.len + all > longest {
                 break;
             }
             if !before.has(Marks::SACKED) {
@@ -127,17 +126,6 @@ mod tests {
             side.sacks.has_duplicate()
         });
         assert_eq!(duplicates, [false, true, true], "the first was repeated, the others were not");
-    }
-
-    #[test]
-    fn parts_of_a_long_segment_are_not_repeated() {
-        let mut side = SendSide::new(SeqNumber(0), &Arc::new(Profile::modern()), Instant::ZERO);
-        (side.una, side.nxt, side.mss) = (SeqNumber(1), SeqNumber(1), 1000);
-        send(&mut side, 0);
-        side.queue.mark_damaged(0);
-        side.queue.cut(0, 60);
-        assert_eq!(send(&mut side, 20), (101, 100));
-        assert_eq!(send(&mut side, 40), (101, 200), "whole ones are");
     }
 
     #[test]

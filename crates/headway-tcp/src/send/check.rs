@@ -48,7 +48,7 @@ impl SentQueue {
             let is = [
                 (sent.has(Marks::SACKED), sent.len),
                 (sent.has(Marks::LOST), sent.len),
-                (sent.has(Marks::RETRANSMITTED), sent.len),
+                (sent.has(Marks::RETRANSMITTED), sent.bytes()),
                 (sent.has(Marks::DAMAGED), 1),
                 (missing, 1),
                 (sent.marks.is_unexplained(), 1),

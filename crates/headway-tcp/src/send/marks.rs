@@ -2,7 +2,7 @@
 //! have become of it.
 
 use headway_units::Instant;
-use headway_wire::SeqNumber;
+use headway_wire::{SeqNumber, blocks};
 
 /// The marks of a segment. `SACKED` excludes `LOST` and `RETRANSMITTED`; a segment that is `RETRANSMITTED` and
 /// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
@@ -28,15 +28,8 @@ impl Marks {
     pub(crate) const FIN: Self = Self(64);
     /// Has PSH: nothing more was there to send when it was sent.
     pub(crate) const PUSH: Self = Self(128);
-    /// Lost, and not to be retransmitted for now: the peer says that it holds these bytes of a damaged
-    /// transmission ([`crate::hack::partial`]).
-    pub(crate) const HELD: Self = Self(256);
-    /// A part of a segment of which the peer asked for some blocks. It may be cut again.
-    pub(crate) const CUT: Self = Self(512);
     /// A copy of it was sent: an ACK may be the answer to that.
-    pub(crate) const COPIED: Self = Self(1024);
-    /// Was held, and not retransmitted since: its bytes were counted as delivered when the damaged transmission arrived.
-    pub(crate) const COUNTED: Self = Self(2048);
+    pub(crate) const COPIED: Self = Self(256);
 
     pub(crate) const fn has(self, mark: Self) -> bool {
         self.0 & mark.0 != 0
@@ -52,19 +45,13 @@ impl Marks {
 
     /// Without what is thought to have become of it.
     pub(super) const fn resolved(self) -> Self {
-        const STATUS: Marks =
-            Marks::SACKED.with(Marks::LOST).with(Marks::RETRANSMITTED).with(Marks::DAMAGED).with(Marks::HELD);
+        const STATUS: Marks = Marks::SACKED.with(Marks::LOST).with(Marks::RETRANSMITTED).with(Marks::DAMAGED);
         self.without(STATUS)
     }
 
-    /// Lost, and no later transmission under way.
-    pub(super) const fn is_gone(self) -> bool {
-        self.has(Self::LOST) && !self.has(Self::RETRANSMITTED)
-    }
-
-    /// To be retransmitted.
+    /// To be retransmitted: lost, and no later transmission under way.
     pub(super) const fn is_missing(self) -> bool {
-        self.is_gone() && !self.has(Self::HELD)
+        self.has(Self::LOST) && !self.has(Self::RETRANSMITTED)
     }
 
     /// Missing for a reason that no damage report explains.
@@ -89,6 +76,9 @@ pub(crate) struct Sent {
     pub(crate) order: u64,
     /// When the latest transmission was sent.
     pub(crate) sent_at: Instant,
+    /// The blocks that the peer lacks of a damaged transmission, as a [patch](headway_wire::blocks::choice) names them: what is retransmitted. 0:
+    /// all of it.
+    pub(super) patch: u64,
 }
 
 impl Sent {
@@ -103,6 +93,24 @@ impl Sent {
     /// Payload bytes: the length less SYN and FIN.
     pub(crate) fn payload_len(&self) -> u32 {
         self.len - u32::from(self.has(Marks::SYN)) - u32::from(self.has(Marks::FIN))
+    }
+
+    /// The blocks to be retransmitted, or retransmitted last; 0: all of it.
+    pub(crate) fn patch(&self) -> u64 {
+        self.patch
+    }
+
+    /// What a retransmission takes, or took, of the network: the length of the patch, or of the segment.
+    pub(crate) fn bytes(&self) -> u32 {
+        match self.patch {
+            0 => self.len,
+            patch => blocks::patch_len(self.payload_len() as usize, patch) as u32,
+        }
+    }
+
+    /// Bytes behind the header of a retransmission.
+    pub(crate) fn payload_bytes(&self) -> u32 {
+        if self.patch == 0 { self.payload_len() } else { self.bytes() }
     }
 
     /// TSval of the latest transmission.

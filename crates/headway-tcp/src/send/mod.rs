@@ -24,7 +24,6 @@ use crate::profile::Profile;
 use crate::ring::Ring;
 use bundling::Bundled;
 use marks::Marks;
-pub(crate) use recovery::PeerHeldRanges;
 use recovery::{Recovery, RecoveryContext};
 use rtt::RttEstimator;
 use scoreboard::Scoreboard;
@@ -393,11 +392,6 @@ impl SendSide {
     /// Whether packets of this connection were seen to overtake each other.
     pub(crate) fn saw_reordering(&self) -> bool {
         self.recovery.saw_reordering()
-    }
-
-    /// What the peer says it holds of damaged segments.
-    pub(crate) fn peer_held(&self) -> Option<&PeerHeldRanges> {
-        self.recovery.peer_held()
     }
 
     /// D-SACK reports (RFC 2883) in all.

@@ -149,9 +149,9 @@ impl SentQueue {
         self.segments.back()
     }
 
-    /// The place of the last segment that the peer is not known to have, all or in part.
+    /// The place of the last segment that the peer is not known to have.
     pub(crate) fn last_unsacked(&self) -> Option<usize> {
-        self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED) && !sent.has(Marks::HELD))
+        self.segments.iter().rposition(|sent| !sent.has(Marks::SACKED))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Sent> {
@@ -236,6 +236,7 @@ impl SentQueue {
             tsval,
             order,
             sent_at: now,
+            patch: 0,
         });
     }
 
@@ -249,8 +250,7 @@ impl SentQueue {
     /// Records that segment `index` is retransmitted.
     pub(crate) fn retransmit(&mut self, index: usize, now: Instant, tsval: u32) {
         self.transmissions += 1;
-        let before = self.segments[index].marks.without(Marks::HELD).without(Marks::COUNTED);
-        let mut marks = before.with(Marks::RETRANSMITTED).with(Marks::EVER_RETRANSMITTED);
+        let mut marks = self.segments[index].marks.with(Marks::RETRANSMITTED).with(Marks::EVER_RETRANSMITTED);
         if self.log.kept().is_some() {
             // The order of sending says what a later ACK means: no mark needs to.
             marks = marks.without(Marks::DAMAGED);
@@ -258,7 +258,7 @@ impl SentQueue {
             let sent = &self.segments[index];
             if let Some(log) = self.log.kept_mut() {
                 log.supersede(sent.order);
-                log.sent(sent.seq, sent.len, self.transmissions, now, pipe);
+                log.sent(sent.seq, sent.bytes(), self.transmissions, now, pipe);
             }
         }
         self.set(index, marks);
@@ -290,12 +290,12 @@ impl SentQueue {
     fn set(&mut self, index: usize, marks: Marks) {
         let sent = &mut self.segments[index];
         let before = core::mem::replace(&mut sent.marks, marks);
-        let len = sent.len;
+        let (len, bytes) = (sent.len, sent.bytes());
         let gained = |mark: Marks| i32::from(marks.has(mark)) - i32::from(before.has(mark));
         self.sacked = self.sacked.wrapping_add_signed(gained(Marks::SACKED) * len as i32);
         self.lost = self.lost.wrapping_add_signed(gained(Marks::LOST) * len as i32);
         self.retransmitted =
-            self.retransmitted.wrapping_add_signed(gained(Marks::RETRANSMITTED) * len as i32);
+            self.retransmitted.wrapping_add_signed(gained(Marks::RETRANSMITTED) * bytes as i32);
         self.damaged = self.damaged.wrapping_add_signed(gained(Marks::DAMAGED));
         let missing = i32::from(marks.is_missing()) - i32::from(before.is_missing());
         self.missing = self.missing.wrapping_add_signed(missing);
@@ -319,7 +319,7 @@ impl SentQueue {
             log.resolve(sent.order);
         }
         let (seq, marks) = (sent.seq, sent.marks);
-        self.set(index, marks.without(Marks::RETRANSMITTED).without(Marks::HELD).with(Marks::LOST));
+        self.set(index, marks.without(Marks::RETRANSMITTED).with(Marks::LOST));
         if self.missing_hint.is_none_or(|hint| seq.lt(hint)) {
             self.missing_hint = Some(seq);
         }
@@ -362,13 +362,16 @@ impl SentQueue {
         if marks.has(Marks::SACKED) {
             return false;
         }
-        // What the peer held of a damaged transmission was counted when that transmission arrived.
-        if let Some(log) = self.log.kept_mut()
-            && !marks.has(Marks::COUNTED)
-        {
+        if let Some(log) = self.log.kept_mut() {
             let sent = &self.segments[index];
-            log.on_arrived(sent.payload_len());
-            log.delivered(sent.order, sent.end(), sent.len, sent.tsval, marks.has(Marks::EVER_RETRANSMITTED));
+            log.on_acknowledged(sent.payload_len());
+            log.delivered(
+                sent.order,
+                sent.end(),
+                sent.bytes(),
+                sent.tsval,
+                marks.has(Marks::EVER_RETRANSMITTED),
+            );
         }
         self.set(index, marks.resolved().with(Marks::SACKED));
         true
@@ -389,7 +392,7 @@ impl SentQueue {
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
             log.on_arrived(sent.payload_len());
-            log.corrupted(sent.order, now, sent.len);
+            log.corrupted(sent.order, now, sent.bytes());
         }
     }
 
@@ -399,7 +402,7 @@ impl SentQueue {
         self.mark_damaged(index);
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
-            log.lost_behind(sent.order, due, now, sent.len);
+            log.lost_behind(sent.order, due, now, sent.bytes());
         }
     }
 
@@ -417,8 +420,8 @@ impl SentQueue {
 
     /// The latest transmission of segment `index`, which is `sent`, was lost, and not to damage.
     ///
-    /// Queues drop packets, whatever their length. So a part of a segment counts as `least` bytes, an MSS: routers that mark other
-    /// packets drop retransmissions, which are not ECN-capable (RFC 3168, 6.1.5), and of parts so few bytes would be lost that
+    /// Queues drop packets, whatever their length. So some blocks of a segment count as `least` bytes, an MSS: routers that mark other
+    /// packets drop retransmissions, which are not ECN-capable (RFC 3168, 6.1.5), and of blocks so few bytes would be lost that
     /// the controller sees no congestion.
     pub(crate) fn mark_dropped(
         &mut self,
@@ -427,9 +430,9 @@ impl SentQueue {
         least: u32,
         now: Instant,
     ) -> Option<LostSegment> {
-        let is_part = self.get(index).has(Marks::CUT);
+        let is_patch = self.get(index).patch != 0;
         self.mark_lost(index);
-        let bytes = if is_part { sent.len.max(least) } else { sent.len };
+        let bytes = if is_patch { sent.len.max(least) } else { sent.len };
         Some(self.log.kept_mut()?.lose(sent, bytes, now))
     }
 
@@ -475,9 +478,9 @@ impl SentQueue {
         self.missing_hint = None;
         if let Some(log) = self.log.kept_mut() {
             let under_way =
-                self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.marks.is_gone());
+                self.segments.iter().filter(|sent| !sent.has(Marks::SACKED) && !sent.is_missing());
             let mut under_way: Vec<_> =
-                under_way.map(|sent| (sent.order, sent.seq, sent.len, sent.sent_at)).collect();
+                under_way.map(|sent| (sent.order, sent.seq, sent.bytes(), sent.sent_at)).collect();
             under_way.sort_unstable_by_key(|&(order, ..)| order);
             log.rebuild(under_way.into_iter());
         }
@@ -544,9 +547,9 @@ impl SentQueue {
             acknowledged.bytes += head.len;
             if let Some(log) = self.log.kept_mut() {
                 let retransmitted = head.has(Marks::EVER_RETRANSMITTED);
-                if !head.has(Marks::SACKED) && !head.has(Marks::COUNTED) {
-                    log.on_arrived(head.payload_len());
-                    log.delivered(head.order, head.end(), head.len, head.tsval, retransmitted);
+                if !head.has(Marks::SACKED) {
+                    log.on_acknowledged(head.payload_len());
+                    log.delivered(head.order, head.end(), head.bytes(), head.tsval, retransmitted);
                 }
             }
             if !head.has(Marks::EVER_RETRANSMITTED) {
@@ -561,6 +564,7 @@ impl SentQueue {
 
     /// Cuts off the part of the first segment that `ack` covers.
     fn trim_head(&mut self, ack: SeqNumber) -> u32 {
+        self.set_patch(0, 0);
         let head = &mut self.segments[0];
         let cut = (ack - head.seq) as u32;
         if head.has(Marks::SACKED) {
@@ -580,6 +584,7 @@ impl SentQueue {
 
     /// Splits segment `index` so that its first part occupies `len` sequence numbers.
     pub(crate) fn split(&mut self, index: usize, len: u32) {
+        self.set_patch(index, 0);
         let sent = &mut self.segments[index];
         debug_assert!(len > 0 && len < sent.len);
         let mut rest = sent.clone();
@@ -595,21 +600,16 @@ impl SentQueue {
         self.segments.insert(index + 1, rest);
     }
 
-    /// Splits segment `index` as [`Self::split`] does, for one of whose parts the peer asked.
-    pub(crate) fn cut(&mut self, index: usize, len: u32) {
-        self.split(index, len);
-        for part in [index, index + 1] {
-            self.set(part, self.segments[part].marks.with(Marks::CUT));
-        }
-    }
-
-    /// The peer says that it holds segment `index`, which is missing. It was in the network once more
-    /// than an ACK for it will show (Karn).
-    pub(crate) fn hold(&mut self, index: usize) {
+    /// Of segment `index` these blocks are retransmitted from now on; 0: all of it.
+    pub(crate) fn set_patch(&mut self, index: usize, blocks: u64) {
         let marks = self.segments[index].marks;
-        if marks.is_missing() {
-            self.set(index, marks.with(Marks::HELD).with(Marks::COUNTED).with(Marks::EVER_RETRANSMITTED));
+        if self.segments[index].patch == blocks {
+            return;
         }
+        // What is in the network is counted anew.
+        self.set(index, marks.without(Marks::RETRANSMITTED));
+        self.segments[index].patch = blocks;
+        self.set(index, marks);
     }
 
     /// Gives back the memory that a connection does not need while nothing is outstanding.

@@ -52,7 +52,13 @@ impl Transmission {
 
     /// What the ledger is to know of it when it is found missing, so `late`. A segment has `mss` bytes.
     pub(crate) fn missing(&self, mss: u32, late: Duration) -> Missing {
-        Missing { order: self.order, load: self.load, volume: self.volume() / mss.max(1), late }
+        Missing {
+            order: self.order,
+            load: self.load,
+            volume: self.volume() / mss.max(1),
+            bytes: self.len,
+            late,
+        }
     }
 }
 
@@ -72,9 +78,13 @@ pub(crate) struct Newest {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Delivery {
     pub(crate) bytes: u32,
+    /// Bytes of payload of the segments: more than those of patches.
+    pub(crate) acknowledged: u32,
     pub(crate) newest: Option<Newest>,
     /// The transmission sent last of those of segments that were sent only once.
     newest_original: Option<Newest>,
+    /// The transmission sent last of those that are reported to have arrived damaged.
+    newest_damaged: Option<Transmission>,
     /// The highest end of a segment that was sent only once.
     pub(crate) highest_original: Option<SeqNumber>,
     /// The lowest end of such a segment.
@@ -263,6 +273,7 @@ impl TransmissionLog {
     pub(crate) fn corrupted(&mut self, order: u64, now: Instant, bytes: u32) {
         if let Some(sent) = self.get_mut(order).copied() {
             self.current.survived(&sent);
+            self.current.newest_damaged = Some(sent);
         }
         self.passed(order, now, bytes);
     }
@@ -296,6 +307,12 @@ impl TransmissionLog {
         self.totals.deliveries.on_lost(now, bytes, sent.order, &sent.before)
     }
 
+    /// A segment with that much payload was acknowledged.
+    pub(crate) fn on_acknowledged(&mut self, payload: u32) {
+        self.current.acknowledged = self.current.acknowledged.saturating_add(payload);
+        self.on_arrived(payload);
+    }
+
     /// A segment with that much payload arrived, intact or not.
     pub(crate) fn on_arrived(&mut self, payload: u32) {
         self.longest_arrived = self.longest_arrived.max(payload);
@@ -324,7 +341,13 @@ impl TransmissionLog {
         now: Instant,
         min_rtt: Option<Duration>,
     ) -> Option<RateSample> {
-        let newest = delivery.newest?;
+        let Some(newest) = delivery.newest else {
+            let sent = delivery.newest_damaged?;
+            if min_rtt.is_some_and(|min_rtt| now.saturating_since(sent.sent_at) < min_rtt) {
+                return None;
+            }
+            return Some(self.totals.deliveries.sample(now, sent.sent_at, &sent.before));
+        };
         let is_spurious = newest.retransmitted
             && min_rtt.is_some_and(|min_rtt| now.saturating_since(newest.sent_at) < min_rtt);
         let sent = &if is_spurious { delivery.newest_original? } else { newest }.sent;

@@ -20,8 +20,9 @@ pub(crate) struct Packet {
     pub(crate) window: Option<u16>,
     pub(crate) urgent: u16,
     pub(crate) options: TcpOptions,
-    /// The blocks of the first segment that a special ACK reports that arrived damaged, from 1, if it says so.
-    pub(crate) damaged_blocks: Option<Vec<usize>>,
+    /// The blocks of the first segment that a special ACK reports that arrived damaged, from 1, if it says so; or those that a patch
+    /// has.
+    pub(crate) blocks: Option<Vec<usize>>,
     /// Other options than these may be there too.
     pub(crate) open: bool,
     pub(crate) flips: Vec<Flip>,
@@ -141,7 +142,7 @@ impl Packet {
                 let syn = self.flags.contains(TcpFlags::SYN);
                 options.v2 = Some(parse_v2(&mut words, syn, self.len > 0)?);
                 if words.take("blocks") {
-                    self.damaged_blocks = Some(parse_blocks(&mut words)?);
+                    self.blocks = Some(parse_blocks(&mut words)?);
                 }
             }
             other => return Err(format!("unknown option {other:?}")),
@@ -205,7 +206,7 @@ impl Packet {
             (wanted.sack == got.sack || may_miss(wanted.sack.is_empty()), "the SACK blocks differ"),
             (hack_fits, "the Header Checksum option differs"),
             (v2_fits, "the option of version 2 differs"),
-            (self.damaged_blocks == actual.damaged_blocks, "the blocks differ"),
+            (self.blocks == actual.blocks, "the blocks differ"),
             (
                 wanted.hack_ack == got.hack_ack || may_miss(wanted.hack_ack.is_none()),
                 "the Header Checksum ACK differs",
@@ -285,13 +286,16 @@ impl Packet {
     }
 }
 
-/// `v2 [partial]` on a SYN, `v2` on data, `v2 COUNT [OFFSET ...]` on an ACK without data, perhaps with `blocks N ...` behind it.
+/// `v2 [partial]` on a SYN, `v2` on data, `v2 patch` on blocks of it, `v2 COUNT [OFFSET ...]` on an ACK without data, the last two perhaps with `blocks N ...` behind it.
 fn parse_v2(words: &mut Words<'_>, syn: bool, data: bool) -> Result<V2, String> {
     if syn {
         return Ok(V2::syn(words.take("partial")));
     }
     if data {
         return Ok(V2::data());
+    }
+    if words.take("patch") {
+        return Ok(V2::patch());
     }
     let count = words.value("the count of damaged packets")?;
     let mut offsets = V2Offsets::default();
@@ -322,6 +326,7 @@ fn show_v2(v2: &V2) -> String {
     match &v2 {
         V2::Syn(syn) if syn.partial_recovery => "v2 partial".into(),
         V2::Syn(_) | V2::Data(_) => "v2".into(),
+        V2::Patch(_) => "v2 patch".into(),
         V2::Ack(ack) => {
             let offsets: String = ack.reported.iter().map(|offset| format!(" {offset}")).collect();
             format!("v2 {}{offsets}", ack.damaged)

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 
 use headway_tcp::{ConnectionId, Notification};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::two_hosts::PATTERNS;
-use headway_wire::blocks;
+use headway_wire::crc::crc16;
 use headway_wire::{
     Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
-    emit,
+    blocks, emit,
 };
 
 use super::packet::{Flip, Packet};
@@ -105,7 +106,10 @@ impl Peer {
             urgent: packet.urgent,
         };
         let mut options = shifted(&packet.options, iss);
-        self.sent.insert(packet.seq, packet.len);
+        let is_patch = options.v2.as_ref().is_some_and(|v2| v2.as_patch().is_some());
+        if !is_patch {
+            self.sent.insert(packet.seq, packet.len);
+        }
         if let Some(stamps) = &mut options.timestamps
             && has_ack
         {
@@ -115,7 +119,12 @@ impl Peer {
         // The stream begins behind the SYN.
         let before = u32::from(!packet.flags.contains(TcpFlags::SYN));
         let mut payload = PEER_WRITES.bytes(packet.seq.wrapping_sub(before) as usize, packet.len as usize);
-        if let Some(damaged) = &packet.damaged_blocks {
+        if is_patch {
+            let len =
+                self.sent.get(&packet.seq).ok_or_else(|| format!("no segment was sent at {}", packet.seq))?;
+            let chosen = packet.blocks.as_ref().ok_or("a patch without blocks")?;
+            payload = patch(&segment_bytes(PEER_WRITES, packet.seq, *len), chosen);
+        } else if let Some(damaged) = &packet.blocks {
             let seq = packet.ack.wrapping_add(reported(&options).ok_or("blocks of no segment")?);
             let len = self.received.get(&seq).ok_or_else(|| format!("no segment was received at {seq}"))?;
             payload = report(&segment_bytes(HOST_WRITES, seq, *len), damaged);
@@ -162,11 +171,15 @@ impl Peer {
         }
         let (seq, len) = (tcp.seq.0.wrapping_sub(iss.0), segment.payload.len() as u32);
         let ack = if has_ack { tcp.ack.0.wrapping_sub(self.isn.0) } else { tcp.ack.0 };
-        self.received.insert(seq, len);
-        let damaged_blocks = reported(&options).filter(|_| !segment.report.is_empty()).map(|offset| {
+        if !segment.is_patch() {
+            self.received.insert(seq, len);
+        }
+        let numbers = |chosen: u64| (1..=64).filter(|number| chosen >> (number - 1) & 1 == 1).collect();
+        let patched = blocks::read_patch(segment.blocks).filter(|_| segment.is_patch());
+        let damaged = reported(&options).filter(|_| !segment.blocks.is_empty()).map(|offset| {
             let asked = ack.wrapping_add(offset);
             let sent = segment_bytes(PEER_WRITES, asked, self.sent.get(&asked).copied().unwrap_or(0));
-            let blocks = blocks::differing((&sent, &[]), segment.report);
+            let blocks = blocks::differing((&sent, &[]), segment.blocks);
             blocks.zip(1..).filter(|((_, differs), _)| *differs).map(|(_, number)| number).collect()
         });
         Packet {
@@ -178,7 +191,7 @@ impl Peer {
             window: Some(tcp.window),
             urgent: tcp.urgent,
             options,
-            damaged_blocks,
+            blocks: damaged.or(patched.map(|(chosen, _)| numbers(chosen))),
             open: false,
             flips: Vec::new(),
         }
@@ -205,6 +218,16 @@ fn report(payload: &[u8], damaged: &[usize]) -> Vec<u8> {
     let sums = blocks::sums((payload, &[])).zip(1..);
     sums.flat_map(|((_, sum), number)| if damaged.contains(&number) { !sum } else { sum }.to_be_bytes())
         .collect()
+}
+
+/// A patch with the blocks of a payload that have these numbers.
+fn patch(payload: &[u8], numbers: &[usize]) -> Vec<u8> {
+    let chosen = numbers.iter().fold(0, |all, number| all | 1 << (number - 1));
+    let choice = blocks::choice(chosen).to_vec();
+    let with_sum =
+        |range: Range<usize>| [&payload[range.clone()], &crc16(&payload[range]).to_be_bytes()].concat();
+    let blocks = blocks::chosen(payload.len(), chosen).flat_map(with_sum).collect();
+    [choice.clone(), blocks, choice].concat()
 }
 
 /// `options` with every sequence number in it moved by `base`.

@@ -51,7 +51,7 @@ impl Special {
         self.damaged = Some(ack.damaged);
         self.version_2 += u64::from(ack.is_special());
         self.version_2_numbers += ack.reported.len() as u64;
-        self.with_blocks += u64::from(!segment.report.is_empty());
+        self.with_blocks += u64::from(!segment.blocks.is_empty());
         ack.is_special()
     }
 

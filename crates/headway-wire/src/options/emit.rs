@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LEN, TcpOptions, kind,
-    v2::{self, EXID, V2},
+    v2::{self, V2},
 };
 use crate::{EmitError, words::Words};
 
@@ -153,7 +153,7 @@ impl TcpOptions {
 fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
     let computed = |value: u32| if crcs_as_given { value } else { 0 };
     let halves = |first: u16, second: u16| u32::from(first) << 16 | u32::from(second);
-    words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(EXID));
+    words.put(word([kind::EXPERIMENT, v2.len() as u8, 0, 0]) | u32::from(v2.exid()));
     match v2 {
         V2::Syn(syn) => {
             let flags = if syn.partial_recovery { v2::PARTIAL_RECOVERY } else { 0 }
@@ -163,6 +163,10 @@ fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
         V2::Data(data) => {
             words.put(computed(data.header_crc));
             words.put(computed(data.payload_crc));
+        }
+        V2::Patch(patch) => {
+            words.put(computed(patch.header_crc));
+            words.put(computed(patch.payload_crc));
         }
         V2::Ack(ack) => {
             words.put(computed(ack.header_crc));

@@ -1,7 +1,7 @@
 //! Reads TCP options.
 
 use super::{
-    EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, kind,
+    SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, kind,
     walk::{RawOption, Walk},
 };
 use crate::{OptionError, SeqNumber};
@@ -10,7 +10,7 @@ impl TcpOptions {
     /// Reads the options between the fixed header and the payload. Unknown kinds are skipped; so is
     /// a known kind with a length that it cannot have, and the first of these is returned beside
     /// the options. If a kind comes twice, the last one counts. Of experiments (kind 253) version 2
-    /// of TCP HACK is known, by its identifier [`EXID`].
+    /// of TCP HACK is known, by its identifier [`EXID`](crate::EXID).
     ///
     /// # Errors
     ///
@@ -111,8 +111,8 @@ impl TcpOptions {
                 }
             }
             kind::EXPERIMENT => match value.split_first_chunk() {
-                Some((id, value)) if u16::from_be_bytes(*id) == EXID => {
-                    self.v2 = Some(V2::parse(value)?);
+                Some((id, value)) if V2::has_id(*id) => {
+                    self.v2 = Some(V2::parse(*id, value)?);
                 }
                 // "If the ExID is not recognized, the option is ignored" is what RFC 6994, 3, comes
                 // to; so is one without an identifier, of an experiment that knows of none.

@@ -1,4 +1,4 @@
-//! TCP HACK, version 2: one experimental option in three forms, which differ in length
+//! TCP HACK, version 2: one experimental option in four forms, which differ in length
 //! (`docs/protocol.md`, section 3).
 
 use crate::{List, SeqNumber};
@@ -7,6 +7,9 @@ use crate::{List, SeqNumber};
 ///
 /// 0x4857 is "HW" in ASCII. It is not registered with IANA: use it among peers that agree on it only.
 pub const EXID: u16 = 0x4857;
+
+/// The identifier of the form for blocks of a segment: the complement, so that damage does not make one form of the other.
+pub const PATCH_EXID: u16 = !EXID;
 
 /// The version that a SYN offers.
 pub(super) const VERSION: u8 = 2;
@@ -21,7 +24,7 @@ pub(super) const COMPACT: u8 = 2;
 mod len {
     /// On a segment with SYN.
     pub(super) const SYN: usize = 8;
-    /// On a segment with data.
+    /// On a segment with data, or with blocks of one that arrived damaged.
     pub(super) const DATA: usize = 12;
     /// On a segment without data that reports nothing; each segment reported takes four bytes more.
     pub(super) const ACK: usize = 10;
@@ -34,6 +37,8 @@ pub enum V2 {
     Syn(V2Syn),
     /// On a segment with data.
     Data(V2Data),
+    /// On a segment that carries blocks of one that arrived damaged.
+    Patch(V2Patch),
     /// On a segment without data.
     Ack(V2Ack),
 }
@@ -60,6 +65,16 @@ pub struct V2Data {
     pub payload_crc: u32,
 }
 
+/// What a segment says that carries blocks of another, which arrived damaged and began at this one's sequence number. Both CRCs are
+/// computed by [`emit()`](crate::emit()).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct V2Patch {
+    /// The CRC-32C of pseudo-header and TCP header.
+    pub header_crc: u32,
+    /// The CRC-32C of what follows the header ([`blocks::patch_len`](crate::blocks::patch_len)).
+    pub payload_crc: u32,
+}
+
 /// What a segment without data says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct V2Ack {
@@ -69,7 +84,7 @@ pub struct V2Ack {
     pub damaged: u16,
     /// The first byte of each segment that arrived damaged, as an offset from the acknowledgement number, the newest first.
     /// Empty in an ACK that is not special. What follows the header is a report on the first of them: the sums of its blocks
-    /// ([`Segment::report`](crate::Segment::report)).
+    /// ([`Segment::blocks`](crate::Segment::blocks)).
     pub reported: V2Offsets,
 }
 
@@ -87,6 +102,12 @@ impl V2 {
     #[inline]
     pub fn data() -> Self {
         Self::Data(V2Data::default())
+    }
+
+    /// The option on a segment with blocks of another.
+    #[inline]
+    pub fn patch() -> Self {
+        Self::Patch(V2Patch::default())
     }
 
     /// The option on a segment without data.
@@ -107,6 +128,12 @@ impl V2 {
         if let Self::Data(data) = self { Some(data) } else { None }
     }
 
+    /// What a segment with blocks of another says, if this is on one.
+    #[inline]
+    pub const fn as_patch(&self) -> Option<&V2Patch> {
+        if let Self::Patch(patch) = self { Some(patch) } else { None }
+    }
+
     /// What a segment without data says, if this is on one.
     #[inline]
     pub const fn as_ack(&self) -> Option<&V2Ack> {
@@ -118,7 +145,7 @@ impl V2 {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Syn(_) => len::SYN,
-            Self::Data(_) => len::DATA,
+            Self::Data(_) | Self::Patch(_) => len::DATA,
             Self::Ack(ack) => len::ACK + 4 * ack.reported.len(),
         }
     }
@@ -129,11 +156,30 @@ impl V2 {
         !self.len().is_multiple_of(4)
     }
 
-    /// Reads the option from what follows kind, length and identifier. `None` if there is no form
+    /// Whether an option with the identifier `id` is one of version 2.
+    #[inline]
+    pub(crate) const fn has_id(id: [u8; 2]) -> bool {
+        matches!(u16::from_be_bytes(id), EXID | PATCH_EXID)
+    }
+
+    /// The identifier of its form.
+    #[inline]
+    pub(crate) const fn exid(&self) -> u16 {
+        if let Self::Patch(_) = self { PATCH_EXID } else { EXID }
+    }
+
+    /// Reads the option from what follows kind, length and the identifier `id`. `None` if there is no form
     /// of that length, or if it is the offer of another version, of which nothing is known.
-    pub(crate) fn parse(value: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(id: [u8; 2], value: &[u8]) -> Option<Self> {
         // Without kind, length and identifier.
         const ACK: usize = len::ACK - 4;
+        if u16::from_be_bytes(id) == PATCH_EXID {
+            let (&header_crc, payload_crc) = value.split_first_chunk()?;
+            return Some(Self::Patch(V2Patch {
+                header_crc: u32::from_be_bytes(header_crc),
+                payload_crc: u32::from_be_bytes(payload_crc.try_into().ok()?),
+            }));
+        }
         let form = match (value.len() + 4, value) {
             (len::SYN, [VERSION, flags, c0, c1]) => Self::Syn(V2Syn {
                 partial_recovery: flags & PARTIAL_RECOVERY != 0,

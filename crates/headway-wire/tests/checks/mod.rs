@@ -49,9 +49,9 @@ pub(crate) fn check_segment(bytes: &[u8]) {
     assert_eq!((datagram.header, datagram.header_len), (segment.ip, ip_header_len));
     assert_eq!(
         datagram.body.len(),
-        header_len - ip_header_len + segment.payload.len() + segment.report.len()
+        header_len - ip_header_len + segment.payload.len() + segment.blocks.len()
     );
-    assert!(segment.payload.is_empty() || segment.report.is_empty());
+    assert!(segment.payload.is_empty() || segment.blocks.is_empty());
     check_repair(&segment, bytes);
     re_emit(&segment);
 }
@@ -125,8 +125,8 @@ fn check_repair(segment: &Segment<'_>, bytes: &[u8]) {
 
 /// What was read can be written, reads back as the same, and its damage is seen.
 fn re_emit(segment: &Segment<'_>) {
-    let Segment { ip, tcp, options, payload, report, .. } = *segment;
-    let body = if report.is_empty() { payload } else { report };
+    let Segment { ip, tcp, options, payload, blocks, .. } = *segment;
+    let body = if blocks.is_empty() { payload } else { blocks };
     let mut buf = vec![0xa5; 120 + body.len()];
     let parts = body.split_at(body.len() / 3);
     let len = match emit(&mut buf, &ip, &tcp, &options, parts) {
@@ -144,7 +144,7 @@ fn re_emit(segment: &Segment<'_>) {
     let is_summed = options.hack.is_some() && !is_syn && options.v2.is_none();
     let hack = if is_summed { again.options.hack } else { options.hack };
     let v2 = options.v2.map(|v2| computed(v2, again.options.v2));
-    assert_eq!((again.ip, again.tcp, again.payload, again.report), (ip, tcp, payload, report));
+    assert_eq!((again.ip, again.tcp, again.payload, again.blocks), (ip, tcp, payload, blocks));
     assert_eq!(again.options, TcpOptions { hack, v2, ..options });
     assert_eq!(judge(packet), Ok(Integrity::Intact));
 
@@ -164,6 +164,7 @@ pub(crate) fn computed(mut v2: V2, read: Option<V2>) -> V2 {
     match (&mut v2, read) {
         (V2::Syn(given), Some(V2::Syn(read))) => given.path_check = read.path_check,
         (V2::Data(given), Some(V2::Data(read))) => *given = read,
+        (V2::Patch(given), Some(V2::Patch(read))) => *given = read,
         (V2::Ack(given), Some(V2::Ack(read))) => given.header_crc = read.header_crc,
         (_, read) => panic!("{v2:?} came back as {read:?}"),
     }

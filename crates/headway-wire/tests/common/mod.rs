@@ -2,7 +2,7 @@
 
 use headway_wire::{
     Dscp, Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data,
-    V2Offsets, V2Syn, emit, options,
+    V2Offsets, V2Patch, V2Syn, emit, options,
 };
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
@@ -69,6 +69,8 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     });
     let data = any::<(u32, u32)>()
         .prop_map(|(header_crc, payload_crc)| V2::Data(V2Data { header_crc, payload_crc }));
+    let patch = any::<(u32, u32)>()
+        .prop_map(|(header_crc, payload_crc)| V2::Patch(V2Patch { header_crc, payload_crc }));
     let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
         let mut offsets = V2Offsets::default();
         assert!(list.into_iter().all(|offset| offsets.push(offset)));
@@ -76,7 +78,7 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     });
     let ack = (any::<(u32, u16)>(), segments)
         .prop_map(|((header_crc, damaged), reported)| V2::Ack(V2Ack { header_crc, damaged, reported }));
-    prop_oneof![1 => syn, 1 => data, 3 => ack]
+    prop_oneof![1 => syn, 1 => data, 1 => patch, 3 => ack]
 }
 
 /// Any options at all, more than a header has room for among them.

@@ -1,5 +1,5 @@
 //! Partial recovery: of a segment whose payload arrived damaged, only the damaged blocks are retransmitted
-//! (`docs/repair.md`). [`headway_wire::blocks`] has the length of a block, `send/recovery/peer_held.rs` the sender's part.
+//! (`docs/repair.md`). [`headway_wire::blocks`] has the length of a block, `send/recovery/patch.rs` the sender's part.
 
 use alloc::sync::Arc;
 use core::fmt;

@@ -5,8 +5,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use headway_wire::SeqNumber;
-use headway_wire::blocks::{self, blocks};
-use headway_wire::crc::crc32c;
+use headway_wire::blocks::{self, SUM_LEN, blocks};
+use headway_wire::crc::{crc16, crc32c};
 
 use super::Proof;
 use crate::send::recovery::MIN_PAYLOAD;
@@ -41,6 +41,17 @@ impl KeptPayload {
     fn is_sound(&self) -> bool {
         self.proof.holds(&self.payload)
     }
+}
+
+/// What is known of a patch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PatchTrust {
+    /// All of it arrived intact.
+    Intact,
+    /// Its header did.
+    Header,
+    /// Its header had to be repaired.
+    Repaired,
 }
 
 /// A payload that is what was sent.
@@ -109,6 +120,45 @@ impl CorruptedPayloads {
     /// these complete: a part may have come damaged too, and have been completed before the segment that it is of.
     pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
         let whole = self.fill_once(seq, data);
+        self.fill_with(whole)
+    }
+
+    /// A patch for the payload at `seq` arrived: its blocks take the places of what was kept. If it is not intact, each counts by its
+    /// sum. Gives the payloads that are whole by that.
+    pub(crate) fn patch(&mut self, seq: SeqNumber, patch: &[u8], trust: PatchTrust) -> Vec<Whole> {
+        let Some((chosen, patch)) = blocks::read_patch(patch) else { return Vec::new() };
+        let mut whole = Vec::new();
+        let (mut place, mut tried) = (0, 0);
+        while tried < MAX_FILLED
+            && let Some(entry) = self.entries.get_mut(place)
+        {
+            place += 1;
+            if entry.seq != seq {
+                continue;
+            }
+            tried += 1;
+            let each = || blocks::chosen(entry.payload.len(), chosen);
+            let fits = each().map(|range| range.len() + SUM_LEN).sum::<usize>() == patch.len();
+            if !fits {
+                continue;
+            }
+            let mut rest = patch;
+            for range in blocks::chosen(entry.payload.len(), chosen) {
+                let (block, behind) = rest.split_at(range.len());
+                let (sum, behind) = behind.split_at(SUM_LEN);
+                rest = behind;
+                if trust == PatchTrust::Intact || crc16(block).to_be_bytes() == sum {
+                    entry.payload[range].copy_from_slice(block);
+                    // What arrived under a header that was not repaired fits no other place.
+                    entry.repaired &= trust == PatchTrust::Repaired;
+                }
+            }
+            if !entry.repaired && entry.is_sound() {
+                place -= 1;
+                whole
+                    .extend(self.remove(place).map(|entry| Whole { seq: entry.seq, payload: entry.payload }));
+            }
+        }
         self.fill_with(whole)
     }
 
@@ -218,6 +268,33 @@ mod tests {
 
     fn report_of(payload: &[u8]) -> Vec<u8> {
         blocks::sums((payload, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect()
+    }
+
+    /// A patch with these blocks of what was sent.
+    fn patch_of(chosen: u64) -> Vec<u8> {
+        let with_sum = |block: &[u8]| [block, &crc16(block).to_be_bytes()].concat();
+        let blocks = blocks::chosen(LEN, chosen).flat_map(|range| with_sum(&sent()[range])).collect();
+        [blocks::choice(chosen).to_vec(), blocks, blocks::choice(chosen).to_vec()].concat()
+    }
+
+    /// What was repaired is whole only with a block under a header that was not.
+    #[test]
+    fn a_patch_makes_it_whole() {
+        let seq = SeqNumber(u32::MAX - 700);
+        for (trust, completes) in
+            [(PatchTrust::Intact, true), (PatchTrust::Header, true), (PatchTrust::Repaired, false)]
+        {
+            for repaired in [false, true] {
+                let mut payloads = CorruptedPayloads::default();
+                payloads.keep(seq, &damaged(&[100, 8000]), Proof::Crc(crc32c(&sent())), repaired);
+                assert!(payloads.patch(seq, &patch_of(1), trust).is_empty());
+                assert_eq!(payloads.report(seq), report_of(&damaged(&[8000])));
+                assert!(payloads.patch(seq + 1, &patch_of(1 << 31), trust).is_empty(), "another segment");
+                assert!(payloads.patch(seq, &patch_of(1 << 31)[1..], trust).is_empty(), "another length");
+                let whole = payloads.patch(seq, &patch_of(1 << 31), trust);
+                assert_eq!(whole.len(), usize::from(completes || !repaired));
+            }
+        }
     }
 
     #[test]
@@ -386,18 +463,30 @@ mod tests {
                 (prop::collection::vec(0..LEN * 8, 1..40), any::<bool>()), 1..6,
             ),
             pieces in prop::collection::vec((0..LEN, 1..600_usize), 0..30),
+            patches in prop::collection::vec((any::<u64>(), prop::collection::vec(0..20_000_usize, 0..30), 0..3_u8), 0..6),
             tagged in any::<bool>(),
         ) {
             let mut payloads = CorruptedPayloads::default();
             let proof = if tagged { tag() } else { Proof::Crc(crc32c(&sent())) };
             let base = SeqNumber(u32::MAX - 500);
-            let mut pieces = pieces.into_iter();
+            let (mut pieces, mut patches) = (pieces.into_iter(), patches.into_iter());
             for (bits, repaired) in copies {
                 let bits: Vec<usize> = bits;
                 for whole in payloads.keep(base, &damaged(&bits), proof.clone(), repaired) {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
                 prop_assert!(payloads.entries.len() <= MAX_SAME);
+                for (chosen, hits, trust) in patches.by_ref().take(1) {
+                    let mut patch = patch_of(chosen);
+                    let trust = [PatchTrust::Intact, PatchTrust::Header, PatchTrust::Repaired][usize::from(trust)];
+                    let bits = patch.len() * 8;
+                    for bit in hits.iter().filter(|_| trust != PatchTrust::Intact) {
+                        patch[bit % bits / 8] ^= 1 << (bit % 8);
+                    }
+                    for whole in payloads.patch(base, &patch, trust) {
+                        prop_assert_eq!(&whole.payload[..], &sent()[..]);
+                    }
+                }
                 for (start, len) in pieces.by_ref().take(5) {
                     let end = (start + len).min(LEN);
                     for whole in payloads.fill(base + start as u32, &sent()[start..end]) {

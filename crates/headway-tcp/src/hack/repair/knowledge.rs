@@ -88,7 +88,7 @@ impl Knowledge {
     /// Whether a header can be one of the connection's.
     pub(super) fn admits(&self, tcp: &TcpHeader, options: &TcpOptions) -> bool {
         let sealed = match self.seal {
-            Seal::V2 => options.v2.is_some_and(|v2| v2.as_data().is_some()),
+            Seal::V2 => options.v2.is_some_and(|v2| v2.as_data().is_some() || v2.as_patch().is_some()),
             Seal::Classic => options.hack.is_some(),
         };
         let times_fit = match (self.timestamps, options.timestamps) {

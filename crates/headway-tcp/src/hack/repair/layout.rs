@@ -2,8 +2,8 @@
 
 use super::knowledge::{Knowledge, Seal};
 use super::{Draft, LONGEST_HEADER};
-use headway_wire::EXID;
 use headway_wire::options::kind;
+use headway_wire::{EXID, PATCH_EXID};
 
 /// The places of the fields of a data segment, in bytes from the start of the TCP header. Options
 /// come in the order in which `headway_wire` writes them: timestamps, the sum, SACK blocks.
@@ -16,6 +16,8 @@ pub(super) struct Layout {
     pub(super) seal_at: usize,
     /// SACK blocks behind it.
     blocks: usize,
+    /// The identifier of version 2: of a segment with data, or with blocks of one.
+    exid: u16,
 }
 
 const FIXED: usize = 20;
@@ -40,7 +42,16 @@ impl Layout {
             timestamps_at: known.timestamps.map(|_| FIXED + TIMESTAMPS - 8),
             seal_at,
             blocks,
+            exid: EXID,
         }
+    }
+
+    /// With the identifier that is nearer to what arrived.
+    fn with_exid(self, body: &[u8]) -> Self {
+        let arrived = body.get(self.seal_at - 2..).and_then(|bytes| bytes.first_chunk());
+        let arrived = arrived.map_or(EXID, |bytes| u16::from_be_bytes(*bytes));
+        let is_patch = (arrived ^ PATCH_EXID).count_ones() < (arrived ^ EXID).count_ones();
+        Self { exid: if is_patch { PATCH_EXID } else { EXID }, ..self }
     }
 
     /// What the header's length says, if it says anything, and a header without SACK blocks. None
@@ -52,7 +63,11 @@ impl Layout {
             .map(|blocks| Self::new(known, blocks))
             .find(|layout| known.sack && layout.header_len == offset && offset <= LONGEST_HEADER);
         let room = body.len();
-        [as_arrived, Some(plain)].into_iter().flatten().filter(move |layout| layout.header_len < room)
+        [as_arrived, Some(plain)]
+            .into_iter()
+            .flatten()
+            .filter(move |layout| layout.header_len < room)
+            .map(|layout| layout.with_exid(body))
     }
 
     pub(super) fn payload_crc_at(&self) -> usize {
@@ -74,7 +89,7 @@ impl Layout {
         }
         let end = match known.seal {
             Seal::V2 => {
-                let [high, low] = EXID.to_be_bytes();
+                let [high, low] = self.exid.to_be_bytes();
                 frame(self.seal_at - 4, &[kind::EXPERIMENT, 12, high, low]);
                 self.seal_at + 8
             }

@@ -6,7 +6,7 @@
 
 mod context;
 mod linux22;
-mod peer_held;
+mod patch;
 mod rack;
 mod reno;
 mod retransmit_queue;
@@ -25,7 +25,7 @@ use crate::profile::{HackRules, LossRecovery, Profile};
 
 pub(crate) use context::{AckInfo, Allowance, RecoveryContext, RecoveryOutcome, Retransmission, TimerUpdate};
 use linux22::Linux22;
-pub(crate) use peer_held::{MIN_PAYLOAD, PeerHeldRanges};
+pub(crate) use patch::MIN_PAYLOAD;
 use rack::Rack;
 use reno::Reno;
 pub(crate) use retransmit_queue::DamageReport;
@@ -154,11 +154,6 @@ pub(crate) trait RecoveryEngine {
     /// Whether the loss of a segment that is longer than others, a probe of the path's MTU, is no congestion to it.
     fn spares_probes(&self) -> bool {
         false
-    }
-
-    /// What the peer says it holds of damaged segments.
-    fn peer_held(&self) -> Option<&PeerHeldRanges> {
-        None
     }
 
     /// Bytes of heap beyond its own size.
@@ -334,7 +329,7 @@ impl Recovery {
             } else {
                 allowance.room
             };
-            if queue.get(index).payload_len() > room {
+            if queue.get(index).payload_bytes() > room {
                 return None;
             }
             queue.mark_lost(index);
@@ -407,11 +402,6 @@ impl Recovery {
     /// See [`RecoveryEngine::spares_probes`].
     pub(crate) fn spares_probes(&self) -> bool {
         engine!(&self.engine, engine => engine.spares_probes())
-    }
-
-    /// What the peer says it holds of damaged segments.
-    pub(crate) fn peer_held(&self) -> Option<&PeerHeldRanges> {
-        engine!(&self.engine, engine => engine.peer_held())
     }
 
     /// Bytes of heap beyond its own size.

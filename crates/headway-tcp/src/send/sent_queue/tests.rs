@@ -105,11 +105,12 @@ fn logged(segments: u32) -> SentQueue {
 /// All counts, made anew from the marks.
 fn recounted(queue: &SentQueue) -> [u32; 6] {
     let bytes = |mark| queue.iter().filter(|sent| sent.has(mark)).map(|sent| sent.len).sum::<u32>();
+    let again = queue.iter().filter(|sent| sent.has(Marks::RETRANSMITTED));
     let segments = |is_so: fn(&Sent) -> bool| queue.iter().filter(|sent| is_so(sent)).count() as u32;
     [
         bytes(Marks::SACKED),
         bytes(Marks::LOST),
-        bytes(Marks::RETRANSMITTED),
+        again.map(Sent::bytes).sum(),
         segments(|sent| sent.has(Marks::DAMAGED)),
         segments(Sent::is_missing),
         segments(|sent| sent.marks.is_unexplained()),
@@ -162,17 +163,18 @@ fn only_what_was_not_said_before_is_delivered() {
     assert_eq!(queue.take_longest_arrived(), 1000);
     queue.acknowledge(seq(2));
     assert_eq!(queue.take_delivery(at(11), None).0.bytes, 1000, "the second was");
-    // What the peer holds of a damaged transmission was delivered with that.
+    // What arrived damaged is delivered then, and with a patch only what that takes.
     for (index, is_acknowledged) in [(0, false), (1, true)] {
         queue.mark_corrupted(index, at(12));
-        queue.hold(index);
+        queue.set_patch(index, 0b110);
+        queue.retransmit(index, at(12), 8);
         queue.take_delivery(at(12), None);
         if is_acknowledged {
             queue.acknowledge(seq(4));
         } else {
             queue.mark_sacked(index);
         }
-        assert_eq!(queue.take_delivery(at(13), None).0.bytes, 0, "acknowledged: {is_acknowledged}");
+        assert_eq!(queue.take_delivery(at(13), None).0.bytes, 88, "acknowledged: {is_acknowledged}");
     }
     assert_eq!(queue.corrupted_bytes(), 2000);
 }
@@ -238,16 +240,17 @@ fn a_transmission_belongs_to_its_segment_until_another_takes_its_place() {
 }
 
 #[test]
-fn of_a_part_of_a_segment_a_whole_one_counts_as_lost() {
+fn of_a_patch_a_whole_segment_counts_as_lost() {
     let mut queue = logged(2);
-    queue.cut(0, 100);
-    assert!(queue.get(0).has(Marks::CUT) && queue.get(1).has(Marks::CUT) && !queue.get(2).has(Marks::CUT));
+    queue.mark_corrupted(0, at(8));
+    queue.set_patch(0, 1);
+    queue.retransmit(0, at(8), 8);
     let dropped = |queue: &mut SentQueue, index| {
         let sent = queue.transmission_of(index).expect("it is known");
         queue.mark_dropped(index, &sent, 1400, at(9)).map(|lost| (lost.bytes, lost.order))
     };
-    assert_eq!(dropped(&mut queue, 0), Some((1400, 1)));
-    assert_eq!(dropped(&mut queue, 2), Some((1000, 2)), "a whole one is as long as it is");
+    assert_eq!(dropped(&mut queue, 0), Some((1400, 3)));
+    assert_eq!(dropped(&mut queue, 1), Some((1000, 2)), "a whole one is as long as it is");
     assert_eq!(queue.counts(), recounted(&queue));
 }
 
@@ -279,21 +282,41 @@ fn the_last_segment_sent_gets_the_push() {
 }
 
 #[test]
-fn the_last_that_the_peer_lacks_is_neither_acknowledged_nor_held() {
+fn the_last_that_the_peer_lacks_is_not_acknowledged() {
     let mut queue = queue(4);
     assert_eq!(queue.last_unsacked(), Some(3));
     queue.mark_sacked(3);
     assert_eq!(queue.last_unsacked(), Some(2));
-    queue.hold(2);
-    assert_eq!(queue.last_unsacked(), Some(2), "it is not missing");
-    queue.mark_damaged(2);
-    queue.hold(2);
-    assert_eq!(queue.last_unsacked(), Some(1));
-    assert!(queue.get(2).has(Marks::EVER_RETRANSMITTED) && queue.get(2).has(Marks::COUNTED));
-    assert_eq!((queue.first_missing(), queue.counts()), (None, recounted(&queue)));
-    // Once retransmitted, it is like others.
-    queue.retransmit(2, at(9), 8);
-    assert!(!queue.get(2).has(Marks::HELD) && !queue.get(2).has(Marks::COUNTED));
+}
+
+/// A patch takes less of the network than its segment, whatever becomes of that.
+#[test]
+fn a_patch_is_in_the_network_with_its_own_length() {
+    for ends in 0..5 {
+        let mut queue = logged(3);
+        queue.mark_corrupted(1, at(9));
+        queue.set_patch(1, 0b1001);
+        assert_eq!((queue.pipe(), queue.get(1).bytes()), (2000, 88));
+        queue.retransmit(1, at(9), 8);
+        assert_eq!((queue.pipe(), queue.counts()), (2088, recounted(&queue)));
+        match ends {
+            0 => queue.mark_lost(1),
+            1 => queue.set_patch(1, 0),
+            2 => queue.split(1, 400),
+            3 => {
+                queue.acknowledge(seq(1) + 100);
+            }
+            _ => {
+                queue.mark_corrupted(1, at(10));
+                queue.set_patch(1, 1 << 31);
+                assert_eq!(queue.get(1).bytes(), 20 + 8 + 2, "the last block is shorter");
+            }
+        }
+        let pipe = [2000, 3000, 3000, 1900, 2000][ends];
+        assert_eq!((queue.pipe(), queue.counts()), (pipe, recounted(&queue)), "{ends}");
+        queue.acknowledge(seq(3));
+        assert_eq!((queue.counts(), queue.outstanding()), ([0; 6], 0));
+    }
 }
 
 #[test]
@@ -374,7 +397,7 @@ fn all_losses_are_forgotten_and_what_is_acknowledged_stays() {
     let mut queue = queue(5);
     queue.mark_sacked(1);
     queue.mark_damaged(0);
-    queue.hold(0);
+    queue.set_patch(0, 1);
     queue.mark_lost(2);
     queue.retransmit(2, at(9), 8);
     queue.mark_lost(3);

@@ -19,8 +19,8 @@ use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
 
 use super::{
-    AckInfo, Allowance, DamageReport, PeerHeldRanges, RecoveryContext, RecoveryEngine, RecoveryOutcome,
-    Retransmission, RetransmitQueue, TimerUpdate,
+    AckInfo, Allowance, DamageReport, RecoveryContext, RecoveryEngine, RecoveryOutcome, Retransmission,
+    RetransmitQueue, TimerUpdate,
 };
 use crate::congestion::Ack;
 use crate::event::{RecoveryPhase, RetransmitReason};
@@ -81,8 +81,6 @@ pub(super) struct Rack {
     damage_reported: bool,
     /// Bytes whose report came in less than half of the shortest round trip, and was believed.
     believed_early: u32,
-    /// What the peer says it holds of damaged segments.
-    peer_held: PeerHeldRanges,
     /// What the timeout that is being recovered from, if it was spurious, did to the window is undone.
     undone: bool,
 }
@@ -105,7 +103,6 @@ impl Rack {
             reorder_deadline: None,
             damage_reported: false,
             believed_early: 0,
-            peer_held: PeerHeldRanges::default(),
             undone: false,
         }
     }
@@ -137,7 +134,7 @@ impl Rack {
         if delivery.bytes > 0 || delivery.survived != [0; 3] {
             cx.advance_ledger();
             if let Some(ledger) = &mut cx.ledger {
-                ledger.on_intact(delivery.bytes.div_ceil(cx.mss.max(1)));
+                ledger.on_intact(delivery.acknowledged);
                 ledger.on_survived(delivery.survived, delivery.volume / cx.mss.max(1));
             }
         }
@@ -268,10 +265,7 @@ impl Rack {
             if (index > 0 && !late) || sent.has(Marks::SACKED) || sent.is_missing() {
                 continue;
             }
-            // What the peer holds of a damaged segment was attributed when that was reported.
-            if sent.has(Marks::HELD) {
-                self.peer_held.unspare(sent.len);
-            } else if sent.payload_len() <= cx.mss {
+            if sent.payload_len() <= cx.mss {
                 let cause = match cx.queue.transmission_of(index) {
                     Some(latest) => cx.attribute(latest.missing(cx.mss, Duration::ZERO)),
                     None => Cause::Unknown,
@@ -356,15 +350,14 @@ impl Rack {
 impl RecoveryEngine for Rack {
     fn on_ack(&mut self, cx: &mut RecoveryContext<'_>, ack: &AckInfo) -> RecoveryOutcome {
         let (delivery, rate) = cx.queue.take_delivery(cx.now, cx.rtt.min());
-        if delivery.bytes > 0 {
-            self.peer_held.resolve(cx.queue, cx.una);
-        }
         let rtt = Self::sample(cx, ack, &delivery);
         cx.advance_ledger();
         let mut outcome = self.process(cx, ack, &delivery);
         if delivery.bytes > 0 {
             self.end_outage(cx, &mut outcome);
             outcome.progress = true;
+        }
+        if delivery.bytes > 0 || rate.is_some() {
             let duplicate = ack.acknowledged.bytes == 0 && self.hole_may_be_loss(cx);
             let (prior_pipe, pipe) = (cx.domain.total(ack.prior_pipe), cx.domain.total(cx.queue.pipe()));
             cx.domain.control().on_ack(&Ack {
@@ -435,6 +428,10 @@ impl RecoveryEngine for Rack {
         self.reorder_deadline = None;
         let thin = self.is_thin(cx);
         self.timeouts += 1;
+        if self.timeouts > 1 {
+            // A peer that answers no patch gets segments.
+            (0..cx.queue.len()).for_each(|index| cx.queue.set_patch(index, 0));
+        }
         if damages && received && !congestion {
             let pace = if thin { TimeoutPace::Linear } else { TimeoutPace::BackOff };
             return RecoveryOutcome { pace, ..RecoveryOutcome::default() };
@@ -483,7 +480,7 @@ impl RecoveryEngine for Rack {
 
     fn on_retransmitted(&mut self, sent: &Sent, reason: RetransmitReason) {
         if let Some(prr) = &mut self.prr {
-            prr.on_sent(sent.payload_len());
+            prr.on_sent(sent.payload_bytes());
         }
         if reason == RetransmitReason::Damage {
             return;
@@ -502,7 +499,7 @@ impl RecoveryEngine for Rack {
 
     fn next_retransmit(&mut self, queue: &mut SentQueue, allowance: Allowance) -> Option<Retransmission> {
         let index = queue.first_missing()?;
-        if !self.forced && queue.get(index).payload_len() > allowance.room {
+        if !self.forced && queue.get(index).payload_bytes() > allowance.room {
             return None;
         }
         if !self.forced && self.frto_holds_back(index, queue) {
@@ -576,12 +573,8 @@ impl RecoveryEngine for Rack {
         true
     }
 
-    fn peer_held(&self) -> Option<&PeerHeldRanges> {
-        Some(&self.peer_held)
-    }
-
     fn allocated(&self) -> usize {
-        size_of::<Self>() + self.peer_held.allocated()
+        size_of::<Self>()
     }
 }
 

@@ -54,8 +54,8 @@ impl Rack {
         if !self.outage.end() {
             return;
         }
-        let segments = cx.queue.outstanding() / cx.mss.max(1);
-        if !cx.ledger.as_mut().is_some_and(|ledger| ledger.believes_interruption(segments)) {
+        let outstanding = cx.queue.outstanding();
+        if !cx.ledger.as_mut().is_some_and(|ledger| ledger.believes_interruption(outstanding)) {
             return;
         }
         cx.domain.on_spurious(cx.member);
