@@ -274,6 +274,7 @@ impl Connection {
     pub(super) fn acknowledge_syn<O: Observer>(&mut self, cx: &mut Context<'_, O>, segment: &Segment<'_>) {
         // A copy of the peer's SYN may have come just before and asked for ours once more.
         self.pending.set_syn(false);
+        let since_syn = self.snd.oldest_sent_at().map(|sent| cx.now.saturating_since(sent));
         let acknowledged = self.snd.on_syn_acknowledged(cx.now);
         self.timers.stop(Timer::Retransmit);
         self.timers.stop(Timer::User);
@@ -289,6 +290,18 @@ impl Connection {
         } else {
             acknowledged.sent_at.map(|sent| cx.now.saturating_since(sent))
         };
+        // The echo of a SYN before the last: the answer to it was late, or lost and sent again to the last. The second is usual where
+        // packets arrive damaged; the timeout allows for the first.
+        let is_doubtful = |sample: Duration| {
+            self.negotiated.v2 && since_syn.is_some_and(|since| sample > since + self.profile.clock)
+        };
+        let (sample, doubtful) = match sample {
+            Some(sample) if is_doubtful(sample) => (None, Some(sample)),
+            sample => (sample, None),
+        };
+        if let Some(doubtful) = doubtful {
+            self.snd.rtt_mut().recall(doubtful, Duration::ZERO);
+        }
         let segments = cx.domain.window() / self.snd.mss().max(1);
         if let Some(sample) = sample {
             self.snd.rtt_mut().sample(sample, segments);
