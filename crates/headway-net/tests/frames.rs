@@ -12,7 +12,7 @@ use std::time::Duration;
 use headway_net::{FramesCarrier, FramesConfig, FramesSocket, Stack, StackConfig, TcpStream};
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
-use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::process::{free_addresses, wait_until};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -197,9 +197,9 @@ async fn a_program_that_starts_late_and_once_more() {
     let (sockets, ends) = ([near, far], [a.clone(), b.clone()]);
     let program = move || Program::start(sockets.clone(), ends.clone());
     let late = thread::spawn({
-        let program = program.clone();
+        let (program, first) = (program.clone(), stacks[0].clone());
         move || {
-            thread::sleep(Duration::from_millis(300));
+            wait_until("no one takes its frames", || first.trouble().is_some());
             program()
         }
     });

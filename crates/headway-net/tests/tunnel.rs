@@ -9,7 +9,7 @@ use headway_net::{
 };
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
-use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::process::{free_addresses, wait_until};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
 use headway_trunk_proto::{
@@ -154,11 +154,12 @@ async fn what_waits_for_the_first_session_is_sent_when_it_begins() {
     let [near_at, far_at] = free_addresses();
     let (near, _) = ends.start(0, near_at, Some(far_at));
     let address = SocketAddr::new(inner_address(&ends.keys[1].public(), &ends.keys[0].public()).into(), 1);
+    let stack = near.clone();
     let connecting = tokio::spawn(async move { near.connect(address).await.map(drop) });
-    tokio::time::sleep(Duration::from_millis(1500)).await;
+    wait_until("it is being opened", || stack.connections() == 1);
     let (far, _) = ends.start(1, far_at, None);
     let _listener = far.listen(address, 16).unwrap();
-    // The third initiation is sent after 3 s, and others up to 5 s after it.
+    // An initiation is sent after 1 s, another after 3 s, and others up to 5 s after it.
     timeout(Duration::from_secs(15), connecting).await.expect("in time").unwrap().expect("a connection");
 }
 
@@ -198,12 +199,10 @@ fn every_peer_is_told_of_the_end() {
             assert!(carrier.flush().unwrap());
         }
     };
-    let start = clock.now();
-    while !ends.iter().all(|end| end.is_connected) {
-        assert!(clock.now().saturating_since(start).as_secs_f64() < LONG.as_secs_f64(), "no sessions");
+    wait_until("sessions", || {
         step(&mut carrier, &mut ends);
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        ends.iter().all(|end| end.is_connected)
+    });
     // What confirms the last sessions.
     step(&mut carrier, &mut ends);
     carrier.close();

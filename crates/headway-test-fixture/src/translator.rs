@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -12,40 +12,35 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Translator {
     stop: Arc<AtomicBool>,
-    /// How often all ports were changed.
-    changes: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Translator {
-    /// Hosts send to `inlet`; their datagrams leave from ports at `outside`, to `server`.
-    pub fn new(inlet: SocketAddr, outside: IpAddr, server: SocketAddr) -> Self {
-        let (stop, changes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    /// Hosts send to `inlet`; their datagrams leave from ports at `outside`, to `server`. All ports are forgotten each time
+    /// that so many datagrams have passed.
+    pub fn new(inlet: SocketAddr, outside: IpAddr, server: SocketAddr, lifetime: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
         let inside = UdpSocket::bind(inlet).expect("a free address");
         inside.set_read_timeout(Some(Duration::from_millis(20))).expect("a time that is not zero");
         let thread = thread::spawn({
-            let (stop, changes) = (stop.clone(), changes.clone());
+            let stop = stop.clone();
             move || {
                 let mut ports = BTreeMap::new();
                 let mut buffer = [0; 2048];
-                let mut seen = 0;
+                let mut passed = 0;
                 while !stop.load(Ordering::Relaxed) {
                     let Ok((len, host)) = inside.recv_from(&mut buffer) else { continue };
-                    if std::mem::replace(&mut seen, changes.load(Ordering::Relaxed)) != seen {
-                        ports.clear();
+                    if passed == lifetime {
+                        (passed, ports) = (0, BTreeMap::new());
                     }
+                    passed += 1;
                     let port = ports.entry(host).or_insert_with(|| Port::new(&inside, host, outside, server));
                     // A full buffer loses it.
                     let _ = port.socket.send(&buffer[..len]);
                 }
             }
         });
-        Self { stop, changes, thread: Some(thread) }
-    }
-
-    /// Forgets all ports: what hosts send next leaves from others.
-    pub fn change_ports(&self) {
-        self.changes.fetch_add(1, Ordering::Relaxed);
+        Self { stop, thread: Some(thread) }
     }
 }
 

@@ -1,14 +1,13 @@
 //! The attacker.
 
-use std::thread::sleep;
-use std::time::Duration;
-
 use headway_net::Clock;
 use headway_net::packet_socket::PacketSocket;
 use headway_test_fixture::packet;
+use headway_test_fixture::process::wait_until;
 use headway_test_fixture::rng::Rng;
 use headway_wire::icmp::ICMP;
 use headway_wire::{Segment, TcpFlags, ip::Datagram};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::mutation::{LastPacket, damage, icmp, ip, noise, replayed, segment};
 
@@ -70,7 +69,7 @@ impl Attacker {
         self.socket.queue(packet.len());
         self.sent += 1;
         while !self.socket.flush().unwrap() {
-            sleep(Duration::from_micros(100));
+            self.wait_for(PollFlags::OUT);
         }
     }
 
@@ -94,17 +93,23 @@ impl Attacker {
 
     /// An answered ping shows that the stack is alive; a ping may be lost, or exceed the rate of answers.
     fn wait_for_answer(&mut self) {
-        for _ in 0..6000 {
+        wait_until("an answer of the stack", || {
             self.pings = self.pings.wrapping_add(1);
             self.send(&ping(self.pings));
-            for _ in 0..100 {
+            while self.wait_for(PollFlags::IN) {
                 if self.listen() {
-                    return;
+                    return true;
                 }
-                sleep(Duration::from_micros(100));
             }
-        }
-        panic!("no answer of the stack for a minute");
+            false
+        });
+    }
+
+    /// Whether the socket is ready for it within 10 ms.
+    fn wait_for(&self, flags: PollFlags) -> bool {
+        let socket = self.socket.fd();
+        let timeout = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        poll(&mut [PollFd::new(&socket, flags)], Some(&timeout)).unwrap() > 0
     }
 }
 

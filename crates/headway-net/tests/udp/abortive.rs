@@ -4,8 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use headway_tcp::Profile;
+use headway_test_fixture::process::wait_until;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::pair::Pair;
 
@@ -22,8 +23,10 @@ async fn an_abortive_stream_that_is_dropped_is_reset() {
         server.read_exact(&mut [0; 10]).await.expect("open");
         open.push((client, server, (abortive, again, resets)));
     }
-    // Delayed ACKs are sent: the peers have nothing to send that a RST would answer.
-    sleep(Duration::from_millis(200)).await;
+    // The peers have no delayed ACK left to send that a RST would answer.
+    wait_until("everything is acknowledged", || {
+        open.iter().all(|(client, ..)| client.statistics().expect("open").unacknowledged == 0)
+    });
     for (client, mut server, (abortive, again, resets)) in open {
         if again {
             client.set_abortive(false);

@@ -9,24 +9,15 @@ use headway_trunk::{Config, Gateway, PeerStatus};
 use headway_trunk_proto::SecretKey;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, key_file, server, through};
+use crate::pair::{LONG, Pair, key_file, server, through, wait_until};
 
 /// Far less than a destination may take to answer, and far more than a busy machine needs.
 const SOON: Duration = Duration::from_secs(30);
 
 fn status(gateway: &Option<Gateway>, peer: usize) -> PeerStatus {
     gateway.as_ref().expect("running").status().peers.remove(peer)
-}
-
-async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(SOON, waiting).await.unwrap_or_else(|_| panic!("not so: {what}"));
 }
 
 /// A SOCKS client that has asked for `to` and waits for its reply.

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::pair::{LONG, Pair, request, server, through};
+use crate::pair::{LONG, Pair, request, server, through, wait_until};
 use crate::restart;
 
 /// The near gateway keeps two connections open ahead of need, which are no streams: both gateways may open as many as the limit
@@ -25,8 +25,9 @@ async fn connections_that_are_opened_ahead_are_no_streams() {
     pair.connected().await;
     let entry = |gateway: &Option<headway_trunk::Gateway>| gateway.as_ref().expect("running").entries()[0];
     let (near_entry, far_entry) = (entry(&pair.near), entry(&pair.far));
-    // They are open.
-    sleep(Duration::from_secs(1)).await;
+    // They are open: the SYN of each has arrived, and its ACK.
+    let far = pair.far.as_ref().expect("running");
+    wait_until("two connections", || far.status().peers[0].arrived.intact >= 4).await;
     let (listener, address) = server().await;
     let mut open = Vec::new();
     for entry in [far_entry, near_entry] {
@@ -38,13 +39,14 @@ async fn connections_that_are_opened_ahead_are_no_streams() {
     }
     // RFC 1928, 6: a general failure.
     assert_eq!(through(near_entry, address).await.map(drop), Err(1));
-    let status = pair.far.as_ref().expect("running").status();
+    let status = far.status();
     assert_eq!((status.peers[0].open_streams, status.peers[0].refused_streams), (2, 1));
     // The far gateway's own hosts wait until another stream has ended.
     let [a, b] = address.port().to_be_bytes();
     let words = [5, 1, 0, 1, 127, 0, 0, 1, a, b];
     let waiting = tokio::spawn(async move { request(far_entry, &words).await });
-    sleep(Duration::from_secs(1)).await;
+    // Nothing is seen of one that waits.
+    sleep(Duration::from_millis(300)).await;
     assert!(!waiting.is_finished());
     drop(open.pop());
     let opened = timeout(LONG, waiting).await.expect("in time").expect("a task");

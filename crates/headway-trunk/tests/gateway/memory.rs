@@ -35,6 +35,7 @@ async fn limited(limits_near: bool) {
                 Ok(stream) => streams.push(stream),
                 Err(reply) => return reply,
             }
+            // Not more than fits until it is looked at.
             sleep(std::time::Duration::from_millis(20)).await;
         }
     });

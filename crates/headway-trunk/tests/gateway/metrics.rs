@@ -9,7 +9,7 @@ use headway_trunk::{LossStatus, PeerStatus, metrics};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::pair::{LONG, Pair, server, through};
+use crate::pair::{LONG, Pair, server, through, wait_until};
 
 const RULES: &str = include_str!("../../../../packaging/prometheus/headway-trunk.rules.yml");
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana/headway-trunk.json");
@@ -31,12 +31,7 @@ async fn a_running_stream_is_counted_as_it_goes_on() {
     for (gateway, to_peer, from_peer) in [(&pair.near, 8, 6), (&pair.far, 6, 8)] {
         let status = || gateway.as_ref().expect("running").status();
         // Bytes may be there before those who count them have done so.
-        let counted = async {
-            while status().peers[0].bytes_to_peer < to_peer {
-                sleep(Duration::from_millis(20)).await;
-            }
-        };
-        timeout(LONG, counted).await.expect("it is counted");
+        wait_until("it is counted", || status().peers[0].bytes_to_peer >= to_peer).await;
         let status = status();
         let peer = &status.peers[0];
         assert_eq!((peer.open_streams, peer.bytes_to_peer, peer.bytes_from_peer), (1, to_peer, from_peer));
@@ -48,12 +43,7 @@ async fn a_running_stream_is_counted_as_it_goes_on() {
     let ours = client.local_addr().expect("an address");
     assert_eq!(near(&pair).streams[0].client, Some(ours));
     drop((client, served));
-    let ended = async {
-        while near(&pair).open_streams > 0 {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(LONG, ended).await.expect("the stream ends");
+    wait_until("the stream ends", || near(&pair).open_streams == 0).await;
     assert_eq!((near(&pair).bytes_to_peer, near(&pair).bytes_from_peer), (8, 6), "it stays counted");
 }
 
@@ -73,12 +63,8 @@ async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
     client.write_all(&Pattern(3).bytes(0, LEN)).await.expect("open");
     client.shutdown().await.expect("open");
     timeout(LONG, served).await.expect("in time").expect("the server's side");
-    let two_samples = async {
-        while near(&pair).recent.is_none_or(|recent| recent.damaged_share.is_none()) {
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(LONG, two_samples).await.expect("samples");
+    let share = || near(&pair).recent.and_then(|recent| recent.damaged_share);
+    wait_until("two samples", || share().is_some()).await;
 
     let peer = near(&pair);
     assert!(peer.arrived.intact > 20, "ACKs: {:?}", peer.arrived);
@@ -126,16 +112,12 @@ async fn the_silence_of_a_peer_is_counted_where_nothing_happens_at_all() {
     let pair = Pair::start("").await;
     let silence = || near(&pair).last_received_seconds.expect("something arrived");
     // What the path lets through is found out, and nothing is sent any more.
-    let quiet = async {
-        while silence() < 1.0 {
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(LONG, quiet).await.expect("a second of silence");
+    wait_until("a second of silence", || silence() >= 1.0).await;
     pair.road.dropped.store(1000, Ordering::Relaxed);
     // Between two clock readings each, however busy the machine is.
     let read = || (Instant::now(), silence(), Instant::now());
     let (begin, before, begun) = read();
+    // Time is what is counted.
     sleep(Duration::from_secs(2)).await;
     let (end, after, ended) = read();
     let (least, most) = ((end - begun).as_secs_f64(), (ended - begin).as_secs_f64());

@@ -2,9 +2,8 @@
 
 use headway_trunk::Gateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::time::{sleep, timeout};
 
-use crate::pair::{LONG, Pair, server, through};
+use crate::pair::{Pair, server, through, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_are_as_long_as_the_mtu_allows() {
@@ -24,12 +23,7 @@ async fn packets_are_as_long_as_the_mtu_allows() {
     client.write_all(b"x").await.expect("open");
     served.read_u8().await.expect("a byte");
     let bound = || near.status().peers[0].recent.and_then(|recent| recent.bound_bits_per_second);
-    let known = async {
-        while bound().is_none() {
-            sleep(std::time::Duration::from_millis(50)).await;
-        }
-    };
-    timeout(LONG, known).await.expect("a bound");
+    wait_until("a bound", || bound().is_some()).await;
     // Of 100 Mbit/s, what 97 bytes of headers leave.
     let expected = 1e8 * f64::from(MTU - 97) / f64::from(MTU);
     assert!((bound().expect("known") - expected).abs() < 1.0, "{:?}, not {expected}", bound());

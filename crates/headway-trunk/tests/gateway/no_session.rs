@@ -1,14 +1,11 @@
 //! Gateways that cannot connect say so, and why.
 
-use std::time::Duration;
-
 use headway_test_fixture::log::Log;
 use headway_test_fixture::process::free_addresses;
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
-use tokio::time::{sleep, timeout};
 
-use crate::pair::{LONG, key_file};
+use crate::pair::{key_file, wait_until};
 
 #[tokio::test]
 async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {
@@ -34,12 +31,8 @@ async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {
          [[peer]]\nname = 'near'\npublic-key = '{}'\n",
         keys[0].public()
     ));
-    let all = async {
-        while log.lines("no answer").len() < 2 || log.lines("refused").is_empty() {
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
-    timeout(LONG, all).await.unwrap_or_else(|_| panic!("{:?}", log.lines("")));
+    let is_said = || log.lines("no answer").len() >= 2 && !log.lines("refused").is_empty();
+    wait_until("a line of each", is_said).await;
     let no_answer =
         |name: &str| log.lines("no answer").into_iter().find(|line| line.contains(name)).expect(name);
     assert!(no_answer("closed").contains(&format!("endpoint={closed} seconds=")), "{}", no_answer("closed"));
@@ -51,7 +44,6 @@ async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {
     for peer in near.status().peers {
         assert!(!peer.connected && peer.trying_seconds.is_some_and(|seconds| seconds > 4.0), "{peer:?}");
     }
-    // Once a minute.
-    sleep(Duration::from_secs(2)).await;
+    // Once a minute: ICMP of the one that does not answer is waited for longer than until the next look.
     assert_eq!(log.lines("no answer").len(), 2);
 }

@@ -117,14 +117,18 @@ impl Pair {
         let is_connected = |gateway: &Option<Gateway>| {
             gateway.as_ref().is_some_and(|gateway| gateway.status().peers.iter().all(|peer| peer.connected))
         };
-        timeout(LONG, async {
-            while !(is_connected(&self.near) && is_connected(&self.far)) {
-                sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await
-        .expect("a session");
+        wait_until("a session", || is_connected(&self.near) && is_connected(&self.far)).await;
     }
+}
+
+/// Waits until it is so, as `process::wait_until` of the fixture does, while other tasks go on.
+pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("{what}: not in a minute"));
 }
 
 /// A SOCKS5 client (RFC 1928): the connection, or the reply code.

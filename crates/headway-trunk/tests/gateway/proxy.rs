@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, server, through};
+use crate::pair::{LONG, Pair, server, through, wait_until};
 
 fn ip_and_port(address: SocketAddr) -> ([u8; 4], [u8; 2]) {
     let SocketAddr::V4(v4) = address else { panic!("an IPv4 address") };
@@ -44,11 +44,6 @@ async fn a_destination_is_told_the_clients_address_where_it_asks_for_it() {
         client.write_all(b"x").await.expect("open");
         let ours = client.local_addr().expect("an address");
         let known = || far.status().peers[0].streams.iter().any(|stream| stream.client == Some(ours));
-        let seen = async {
-            while !known() {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            }
-        };
-        timeout(LONG, seen).await.expect("the client's address");
+        wait_until("the client's address", known).await;
     }
 }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, server, through};
+use crate::pair::{LONG, Pair, server, through, wait_until};
 
 /// What is written at one end arrives at the other, in both directions.
 async fn check_open(client: &mut TcpStream, served: &mut TcpStream) {
@@ -67,12 +67,7 @@ async fn streams_go_on_over_a_reload() {
     check_open(&mut forwarded, &mut forwarded_to).await;
     check_leads(forward_at, &second).await;
     check_leads(new_at, &first).await;
-    let gone = async {
-        while TcpStream::connect(pair.socks).await.is_ok() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    };
-    timeout(LONG, gone).await.expect("the SOCKS server is gone");
+    wait_until("the SOCKS server is gone", || std::net::TcpStream::connect(pair.socks).is_err()).await;
     assert_eq!(near.reload(&other).expect("a reload").to_string(), "nothing has changed");
     let louder = changed(&other, |config| config.gateway.log_level = LogLevel::Debug);
     assert_eq!(near.reload(&louder).expect("a reload").to_string(), "changed gateway.log-level");

@@ -288,12 +288,16 @@ fn a_measurement_that_is_stopped_has_results() {
     let mut line = String::new();
     said.read_line(&mut line).expect("a line");
     let port = line.trim().rsplit(':').next().expect("a port").to_owned();
-    for direction in ["", "--reverse", "--bidir"] {
+    let clients = ["", "--reverse", "--bidir"].map(|direction| {
         let line = format!(
             "perf client 127.0.0.1 --kernel --port {port} --interval 0.1 --time 60 --json {direction}"
         );
         let client = command(folder.path(), &line).spawn().expect("it runs");
-        thread::sleep(Duration::from_millis(1500));
+        (direction, line, client)
+    });
+    // With `--json` nothing is said before the end.
+    thread::sleep(Duration::from_millis(1500));
+    for (direction, line, client) in clients {
         Command::new("kill").args(["-INT", &client.id().to_string()]).status().expect("kill");
         let output = client.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(130), "{line}");

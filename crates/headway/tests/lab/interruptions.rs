@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
+use headway_test_fixture::process::wait_until;
 use tempfile::tempdir;
 
 use crate::HEADWAY;
@@ -34,9 +35,7 @@ fn a_killed_sweep_gives_the_same_tables() {
         let mut child =
             HEADWAY.command(pieces.path(), &["lab", "run", "my.toml"]).spawn().expect("the program starts");
         sleep(Duration::from_millis(milliseconds));
-        while written() < wanted && child.try_wait().expect("a child").is_none() {
-            sleep(Duration::from_millis(1));
-        }
+        wait_until("rows", || written() >= wanted || child.try_wait().expect("a child").is_some());
         // SIGKILL on Unix: nothing of the program gets to tidy up. It may have been done already.
         child.kill().expect("killed");
         child.wait().expect("gone");
@@ -58,10 +57,10 @@ fn a_second_sweep_into_the_same_folder_is_refused_while_the_first_runs() {
     let first = ["lab", "run", "my.toml", "--runs", "20000"];
     let mut child = HEADWAY.command(directory.path(), &first).spawn().expect("the program starts");
     let journal = directory.path().join("results/my/runs.jsonl");
-    while fs::metadata(&journal).map_or(0, |journal| journal.len()) == 0 {
+    wait_until("a row", || {
         assert!(child.try_wait().expect("a child").is_none(), "it has ended");
-        sleep(Duration::from_millis(10));
-    }
+        fs::metadata(&journal).is_ok_and(|journal| journal.len() > 0)
+    });
     let who = format!("results/my: process {} (", child.id());
     let parts = [&who, "headway lab run my.toml --runs 20000) writes to it: expected one sweep at a time"];
     HEADWAY.fail(1, directory.path(), &["lab", "run", "my.toml", "--runs", "1"], &parts);

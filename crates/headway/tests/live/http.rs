@@ -331,7 +331,7 @@ fn uploads_are_whole_and_have_conditions() {
 fn fetch_shows_progress_where_it_is_asked_to() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/file", listener.local_addr().unwrap());
-    // Both wait for the rest for the same time.
+    // Both wait for the rest for the same time. A line is shown every two seconds.
     let server = std::thread::spawn(move || {
         let mut streams = [(); 2].map(|()| {
             let (mut stream, _) = listener.accept().unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use flate2::read::GzDecoder;
-use headway_test_fixture::process::{free_addresses, say_skipped};
+use headway_test_fixture::process::{free_addresses, say_skipped, wait_until};
 use serde_json::{Value, json};
 
 use crate::namespace::HEADWAY;
@@ -139,18 +139,13 @@ fn the_events_have_the_keys_of_iperf3() {
         return say_skipped("iperf3", "");
     };
     let mut theirs = Value::Null;
-    // Its server needs some time before it listens.
-    for _ in 0..50 {
+    wait_until("a result of iperf3, whose server does not say that it listens", || {
         let output = iperf3(&["-c", "127.0.0.1", "-J", "-t", "1", "-i", "0.5"]).output().unwrap();
         theirs = serde_json::from_slice(&output.stdout).unwrap();
-        if theirs["error"].is_null() {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+        theirs["error"].is_null()
+    });
     let _ = server.kill();
     let _ = server.wait();
-    assert!(theirs["error"].is_null(), "{theirs}");
     let mut ours = json!({ "intervals": [] });
     for (name, data) in events(&["-t", "1", "-i", "0.5"]) {
         match name.as_str() {

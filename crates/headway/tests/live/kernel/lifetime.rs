@@ -109,7 +109,7 @@ fn nothing_is_kept_of_connections_that_ended() {
         wait_until("no path is left", || one.status()["paths"] == 0);
         assert!(one.status()["ended"].as_u64().unwrap() <= 10_000, "{}", one.status());
     }
-    // TIME-WAIT is over a minute later.
+    // The kernel's TIME-WAIT is a minute, and cannot be set.
     std::thread::sleep(Duration::from_secs(55));
     for one in [&left, &right] {
         wait_until("nothing is kept of a connection", || one.status()["ended"] == 0);
