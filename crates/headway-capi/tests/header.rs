@@ -1,13 +1,11 @@
 //! The header says what the library has: every function with its types, every structure with its fields, every constant.
 //! The compiler compares them, as C11 and as C++17.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 
-use common::{compiler, crate_folder, has, scratch, succeed};
+use crate::common::{compiler, crate_folder, has, scratch, succeed};
 use quote::ToTokens;
 use syn::{FnArg, Item, ItemFn, ReturnType, Type};
 

@@ -1,10 +1,8 @@
 //! What C can do wrong.
 
-mod common;
-
 use std::process::Command;
 
-use common::{crate_folder, has, program, scratch, succeed};
+use crate::common::{crate_folder, has, program, scratch, succeed};
 
 #[test]
 fn mistakes_are_codes_and_not_crashes() {

@@ -1,16 +1,13 @@
 //! headway's TCP in ns-3: `examples/ns-3` compiled and run, beside headway's own simulator and ns-3's TCP.
 
-mod common;
-mod digest;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use headway_test_fixture::process::say_skipped;
 
-use common::{compiler, crate_folder, has, scratch, succeed};
-use digest::simulated;
+use crate::common::{compiler, crate_folder, has, scratch, succeed};
+use crate::digest::simulated;
 
 type Keys<'a> = &'a [(&'a str, &'a str)];
 

@@ -1,13 +1,10 @@
 //! The network of `examples/two_hosts.c` has the packets of the simulator, bit by bit.
 
-mod common;
-mod digest;
-
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{crate_folder, has, program, scratch, succeed};
-use digest::simulated;
+use crate::common::{crate_folder, has, program, scratch, succeed};
+use crate::digest::simulated;
 
 /// The forward link of the example; damage is on this one only.
 const LINK: [(&str, &str); 5] = [

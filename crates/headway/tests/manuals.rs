@@ -3,10 +3,9 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use headway_test_fixture::program::Program;
 use tempfile::tempdir;
 
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
+use crate::HEADWAY;
 
 #[test]
 fn completions_name_commands_and_options() {

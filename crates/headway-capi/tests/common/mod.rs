@@ -47,7 +47,6 @@ pub(crate) fn succeed(command: &mut Command) -> String {
 
 /// Compiles and links a program with the library, which cargo builds beside this test: the shared object, or the static
 /// one.
-#[allow(dead_code, reason = "not every test links")]
 pub(crate) fn program(source: &Path, folder: &Path, is_static: bool) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let libraries = test.parent().expect("a folder");

@@ -7,7 +7,7 @@ use headway_tcp::Transmit;
 use headway_test_fixture::packet;
 use headway_wire::TcpFlags;
 
-use crate::cable::{in_namespace, segment, wait};
+use super::cable::{in_namespace, segment, wait};
 
 const OURS: &str = "10.78.0.2";
 const KERNELS: &str = "10.78.0.1";

@@ -13,7 +13,7 @@ use headway_tcp::Transmit;
 use headway_units::Duration;
 use parking_lot::Mutex;
 
-use crate::cable::{
+use super::cable::{
     ARP, BROADCAST, IPV4, MACS, Mac, Station, connect, frame, in_namespace, ip, segment, wait,
 };
 

@@ -11,7 +11,7 @@ use headway_wire::Received;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-use crate::cable::{
+use super::cable::{
     ARP, BROADCAST, IPV4, IPV6, MACS, Mac, Station, connect, frame, in_namespace, ip, packet_in, segment,
     wait,
 };

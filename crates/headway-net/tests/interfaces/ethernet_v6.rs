@@ -5,8 +5,8 @@ use headway_test_fixture::packet::icmp;
 use headway_test_fixture::process::wait_until;
 use headway_wire::IpHeader;
 
-use crate::cable::{IPV6, MACS, Mac, frame, in_namespace, ip, segment};
-use crate::ethernet::{Ends, config, warnings};
+use super::cable::{IPV6, MACS, Mac, frame, in_namespace, ip, segment};
+use super::ethernet::{Ends, config, warnings};
 
 const OURS: &str = "fd78::1234:5678";
 const THEIRS: &str = "fd78::1";

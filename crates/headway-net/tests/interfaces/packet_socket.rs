@@ -10,7 +10,7 @@ use headway_test_fixture::process::wait_until;
 use headway_units::Duration;
 use socket2::SockRef;
 
-use crate::cable::{IPV4, MACS, Station, connect, frame, in_namespace, ip, wait, wait_until_up};
+use super::cable::{IPV4, MACS, Station, connect, frame, in_namespace, ip, wait, wait_until_up};
 
 /// The number in a frame.
 fn numbered(number: u16) -> Vec<u8> {

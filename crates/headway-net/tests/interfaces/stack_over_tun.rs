@@ -11,7 +11,7 @@ use headway_test_fixture::process::wait_until;
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::Runtime;
 
-use crate::cable::{in_namespace, ip, segment, wait};
+use super::cable::{in_namespace, ip, segment, wait};
 
 const LEN: usize = 3_000_000;
 

@@ -8,7 +8,7 @@ use headway_net::{Arrival, Carrier, CarrierProperties, Clock, Housekeeping};
 use headway_tcp::{OnlyPeer, Transmit};
 use headway_units::Instant;
 
-use crate::carrier::{OURS, THEIRS};
+use super::carrier::{OURS, THEIRS};
 
 /// Keeps house, and has nothing to do for it.
 struct Calm;

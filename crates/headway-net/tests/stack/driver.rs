@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::carrier::{LONG, OURS, Peer, THEIR_PORT, THEIRS, Wire, start};
+use super::carrier::{LONG, OURS, Peer, THEIR_PORT, THEIRS, Wire, start};
 
 /// A timer that does not expire during a test.
 fn patient() -> Profile {

@@ -12,7 +12,7 @@ use headway_wire::{Dscp, TcpFlags};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::carrier::{LONG, Peer, THEIR_PORT, THEIRS, start};
+use super::carrier::{LONG, Peer, THEIR_PORT, THEIRS, start};
 
 fn intercepting() -> (Stack, Interceptor, Peer) {
     let (wire, peer) = Peer::new();

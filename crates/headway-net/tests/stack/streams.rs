@@ -15,7 +15,7 @@ use headway_wire::{Dscp, TcpFlags};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::carrier::{LONG, OURS, Peer, THEIRS, Wire, start};
+use super::carrier::{LONG, OURS, Peer, THEIRS, Wire, start};
 
 /// Two stacks and a connection of theirs; the client's end first.
 struct Ends {

@@ -8,7 +8,7 @@ use headway_test_fixture::process::wait_until;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::pair::Pair;
+use super::pair::Pair;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_abortive_stream_that_is_dropped_is_reset() {

@@ -17,7 +17,7 @@ use headway_trace::reader::Reader;
 use headway_trace::{Capture, Direction};
 use headway_wire::{ChecksumTrust, Received};
 
-use crate::pair::{INNER, Pair, both_ways};
+use super::pair::{INNER, Pair, both_ways};
 
 /// A packet of 1500 bytes without IPv4 and UDP header.
 const LONGEST: usize = 1472;

@@ -8,7 +8,7 @@ use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::rng::Rng;
 use tokio::io::AsyncReadExt as _;
 
-use crate::pair::{Pair, receive, send};
+use super::pair::{Pair, receive, send};
 
 /// A bit is flipped in the payload of one in N long datagrams, as by a link without a frame check.
 const ONE_IN: u32 = 20;

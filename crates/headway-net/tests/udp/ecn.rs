@@ -11,7 +11,7 @@ use headway_test_fixture::pattern::Pattern;
 use headway_wire::{Dscp, Ecn, IpHeader, Received, TcpFlags, TcpOptions};
 use socket2::SockRef;
 
-use crate::pair::{Pair, receive, send};
+use super::pair::{Pair, receive, send};
 
 #[test]
 fn every_codepoint_arrives_as_it_was_sent() {

@@ -9,7 +9,7 @@ use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::free_addresses;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::pair::{Pair, receive, send};
+use super::pair::{Pair, receive, send};
 
 #[tokio::test]
 async fn half_close() {

@@ -6,7 +6,7 @@ use headway_tcp::Profile;
 use headway_test_fixture::pattern::Pattern;
 use tokio::io::AsyncReadExt as _;
 
-use crate::pair::{Pair, receive, send};
+use super::pair::{Pair, receive, send};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_connections_at_once() {

@@ -14,7 +14,7 @@ use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::pair::{receive, send};
+use super::pair::{receive, send};
 
 fn start(config: &UdpConfig) -> Stack {
     let carrier = UdpCarrier::open(config).unwrap();

@@ -6,7 +6,7 @@ use headway_net::UdpConfig;
 use headway_tcp::{Profile, Variant};
 use headway_test_fixture::process::{free_addresses, free_addresses_of, say_skipped};
 
-use crate::pair::{INNER, Pair, both_ways};
+use super::pair::{INNER, Pair, both_ways};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_megabytes_each_way_at_once() {

@@ -54,7 +54,7 @@ fn both_ends_come_to_use_the_same_session() {
 /// Whatever is lost, overtaken or repeated before.
 #[test]
 fn both_ends_come_to_use_the_same_session_on_any_path() {
-    let command = "cargo test -p headway-trunk-proto --test tunnel -- any_path";
+    let command = "cargo test -p headway-trunk-proto --test all any_path";
     seeds::each(300, command, |seed| {
         let (mut world, mut rng) = (world(1 + (seed % 2) as u8), Rng::new(seed));
         let mut under_way: Vec<(Instant, Sent)> = Vec::new();

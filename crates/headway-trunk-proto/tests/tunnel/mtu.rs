@@ -3,7 +3,7 @@
 use headway_trunk_proto::{Event, PeerId, SegmentIntegrity};
 use headway_units::Duration;
 
-use super::world::{World, at};
+use crate::world::{World, at};
 
 #[test]
 fn a_full_data_segment_fills_the_longest_datagram() {

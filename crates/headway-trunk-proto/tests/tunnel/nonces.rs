@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use headway_trunk_proto::SegmentIntegrity;
 use headway_units::{Duration, Instant};
 
-use super::world::{FAR, Sent, World, at, secret, tunnel};
+use crate::world::{FAR, Sent, World, at, secret, tunnel};
 
 /// Where parts of a sealed segment are: plain with timestamps, and compact. Of a compact header the first 16 bytes are known.
 const PLAIN: (usize, usize) = (9, 9 + 32 + 32);

@@ -8,7 +8,7 @@ use headway_trunk_proto::{Event, PeerId};
 use headway_units::{Duration, Instant};
 
 use super::HEADER;
-use super::world::{FAR, NEAR, Sent, World, at};
+use crate::world::{FAR, NEAR, Sent, World, at};
 
 const VICTIM: &str = "203.0.113.1:5";
 const MOVED: &str = "198.51.100.7:9";
@@ -114,7 +114,7 @@ fn packets_repeated_from_elsewhere_divert_nothing() {
 /// At no time more than three times what came from there, whatever is repeated, also while handshakes go on.
 #[test]
 fn to_an_address_that_does_not_answer_little_is_sent() {
-    let command = "cargo test -p headway-trunk-proto --test tunnel -- little_is_sent";
+    let command = "cargo test -p headway-trunk-proto --test all little_is_sent";
     seeds::each(40, command, |seed| {
         let mut rng = Rng::new(seed);
         let mut world = World::new();

@@ -4,8 +4,8 @@ use headway_test_fixture::rng::Rng;
 use headway_trunk_proto::SegmentIntegrity;
 use headway_units::Duration;
 
-use super::world::{Sent, World};
 use super::{HEADER, TAGS};
+use crate::world::{Sent, World};
 
 /// The number of damaged packets of one kind that have arrived intact before damage is not believed.
 const FEWEST: u32 = 32;

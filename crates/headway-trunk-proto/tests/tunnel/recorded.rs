@@ -1,6 +1,6 @@
 //! A session that an earlier version made, with its secrets, is opened by this one.
 //!
-//! `RECORD=1 cargo test -p headway-trunk-proto --test tunnel recorded` records another one, with the present version.
+//! `RECORD=1 cargo test -p headway-trunk-proto --test all recorded` records another one, with the present version.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use headway_trunk_proto::{
 use headway_units::{Duration, Instant};
 use headway_wire::Ecn;
 
-use super::world::{FAR, NEAR, World, at, random};
+use crate::world::{FAR, NEAR, World, at, random};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/recorded/session.txt");
 

@@ -7,7 +7,7 @@ use headway_wire::Dscp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use crate::pair::{Pair, server};
+use super::pair::{Pair, server};
 
 /// A SOCKS5 client whose SYN has a DSCP.
 async fn through(socks: SocketAddr, to: SocketAddr, dscp: Dscp) -> TcpStream {

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, key_file, server, through, wait_until};
+use super::pair::{LONG, Pair, key_file, server, through, wait_until};
 
 /// Far less than a destination may take to answer, and far more than a busy machine needs.
 const SOON: Duration = Duration::from_secs(30);

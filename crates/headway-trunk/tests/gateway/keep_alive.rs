@@ -6,7 +6,7 @@ use headway_test_fixture::process::say_skipped;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::pair::{Pair, server};
+use super::pair::{Pair, server};
 
 /// The kernel looks whether they are there.
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use crate::pair::{LONG, Pair, request, server, through, wait_until};
-use crate::restart;
+use super::pair::{LONG, Pair, request, server, through, wait_until};
+use super::restart;
 
 /// The near gateway keeps two connections open ahead of need, which are no streams: both gateways may open as many as the limit
 /// says.

@@ -2,7 +2,7 @@
 
 use tokio::time::{sleep, timeout};
 
-use crate::pair::{LONG, Pair, server, through};
+use super::pair::{LONG, Pair, server, through};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beyond_the_memory_streams_are_refused_until_others_have_ended() {
@@ -17,7 +17,7 @@ async fn limited(limits_near: bool) {
     let mut limited = config.clone();
     limited.gateway.memory = Some("2MiB".into());
     slot.take().expect("running").close().await.expect("an orderly end");
-    *slot = Some(crate::restart(&limited).await);
+    *slot = Some(super::restart(&limited).await);
     pair.socks = pair.near.as_ref().expect("running").entries()[0];
     pair.connected().await;
     let (listener, address) = server().await;

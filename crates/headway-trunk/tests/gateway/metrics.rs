@@ -9,7 +9,7 @@ use headway_trunk::{LossStatus, PeerStatus, metrics};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::pair::{LONG, Pair, server, through, wait_until};
+use super::pair::{LONG, Pair, server, through, wait_until};
 
 const RULES: &str = include_str!("../../../../packaging/prometheus/headway-trunk.rules.yml");
 const DASHBOARD: &str = include_str!("../../../../packaging/grafana/headway-trunk.json");

@@ -3,7 +3,7 @@
 use headway_trunk::Gateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::pair::{Pair, server, through, wait_until};
+use super::pair::{Pair, server, through, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn packets_are_as_long_as_the_mtu_allows() {
@@ -13,7 +13,7 @@ async fn packets_are_as_long_as_the_mtu_allows() {
         let mut config = config.clone();
         config.gateway.mtu = MTU;
         slot.take().expect("running").close().await.expect("an orderly end");
-        *slot = Some(crate::restart(&config).await);
+        *slot = Some(super::restart(&config).await);
     }
     let near: &Gateway = pair.near.as_ref().expect("running");
     pair.connected().await;

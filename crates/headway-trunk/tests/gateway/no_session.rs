@@ -5,7 +5,7 @@ use headway_test_fixture::process::free_addresses;
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
 
-use crate::pair::{key_file, wait_until};
+use super::pair::{key_file, wait_until};
 
 #[tokio::test]
 async fn a_peer_that_does_not_answer_and_one_that_is_refused_are_named() {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, server, through, wait_until};
+use super::pair::{LONG, Pair, server, through, wait_until};
 
 fn ip_and_port(address: SocketAddr) -> ([u8; 4], [u8; 2]) {
     let SocketAddr::V4(v4) = address else { panic!("an IPv4 address") };

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use crate::pair::{LONG, Pair, server, through, wait_until};
+use super::pair::{LONG, Pair, server, through, wait_until};
 
 /// What is written at one end arrives at the other, in both directions.
 async fn check_open(client: &mut TcpStream, served: &mut TcpStream) {

@@ -4,8 +4,8 @@ use std::fs;
 
 use tempfile::tempdir;
 
+use super::program::SMALL;
 use crate::HEADWAY;
-use crate::program::SMALL;
 use headway_test_fixture::experiment::with;
 
 /// The small experiment with an aim that is met and one that is missed.

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
+use super::program::{SMALL, run_experiment};
 use crate::HEADWAY;
-use crate::program::{SMALL, run_experiment};
 
 const EXPLORE: [&str; 3] = ["lab", "explore", "results/my"];
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use headway_test_fixture::process::wait_until;
 use tempfile::tempdir;
 
+use super::program::{SMALL, run_experiment};
 use crate::HEADWAY;
-use crate::program::{SMALL, run_experiment};
 
 const TABLES: [&str; 2] = ["runs.csv", "runs.parquet"];
 

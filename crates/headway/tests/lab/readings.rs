@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
+use super::program::run_experiment;
 use crate::HEADWAY;
-use crate::program::run_experiment;
 
 const SWEEP: &str = r#"
 title = "Readings"

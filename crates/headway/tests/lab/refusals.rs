@@ -9,8 +9,8 @@ use headway_test_fixture::experiment;
 use headway_test_fixture::process::say_skipped;
 use tempfile::tempdir;
 
+use super::program::SMALL;
 use crate::HEADWAY;
-use crate::program::SMALL;
 
 /// `lab check` and `lab run` refuse the file.
 #[track_caller]

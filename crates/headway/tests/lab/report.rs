@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
+use super::program::{SMALL, run_experiment};
 use crate::HEADWAY;
-use crate::program::{SMALL, run_experiment};
 
 /// The small experiment with another figure.
 fn drawn_as(figure: &str) -> String {

@@ -8,9 +8,9 @@ use headway_test_fixture::process::say_skipped;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
+use super::browser::{Browser, SCREENS};
+use super::look::{RECORDER, all_is_well, faults_of};
 use crate::HEADWAY;
-use crate::browser::{Browser, SCREENS};
-use crate::look::{RECORDER, all_is_well, faults_of};
 
 const EXPERIMENT: &str = r#"
 title = "Two axes, and some runs that do not finish"

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::browser::{Browser, SCREENS, Screen};
+use super::browser::{Browser, SCREENS, Screen};
 
 /// What is run in every page before its own scripts.
 pub(crate) const RECORDER: &str = include_str!("recorder.js");

@@ -6,9 +6,9 @@ use std::process::Stdio;
 
 use tempfile::{TempDir, tempdir};
 
+use super::browser::{Browser, SCREENS};
+use super::look::{RECORDER, all_is_well, numbers};
 use crate::HEADWAY;
-use crate::browser::{Browser, SCREENS};
-use crate::look::{RECORDER, all_is_well, numbers};
 
 /// A folder in which pages are made.
 fn folder() -> (TempDir, PathBuf) {

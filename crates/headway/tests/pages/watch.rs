@@ -8,10 +8,10 @@ use headway_test_fixture::process::is_installed;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
+use super::browser::{Browser, SCREENS, Screen};
+use super::gateways::Gateways;
+use super::look::{RECORDER, all_is_well_in};
 use crate::HEADWAY;
-use crate::browser::{Browser, SCREENS, Screen};
-use crate::gateways::Gateways;
-use crate::look::{RECORDER, all_is_well_in};
 
 /// Keeps its promise when an expression of the page has become true, and what is drawn is on the screen.
 const WHEN: &str = "new Promise((done) => { let turns = 1000; const look = () => { if (CONDITION) \

@@ -7,7 +7,8 @@ use std::process::Command;
 use headway_test_fixture::process::say_skipped;
 use tempfile::tempdir;
 
-use crate::{HEADWAY, VARIANTS};
+use super::VARIANTS;
+use crate::HEADWAY;
 
 /// Damage in both directions, in headers and in data.
 const DAMAGED: [&str; 13] = [

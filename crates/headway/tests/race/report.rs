@@ -5,7 +5,8 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
-use crate::{HEADWAY, VARIANTS};
+use super::VARIANTS;
+use crate::HEADWAY;
 
 const SHORT: [&str; 9] =
     ["race", "--size", "100KB", "--runs", "3", "--delay", "20ms", "--reverse-damage", "random:3%"];

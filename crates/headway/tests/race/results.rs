@@ -5,8 +5,9 @@ use headway_test_fixture::process::wait_until;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::watch::STAYS;
-use crate::{HEADWAY, VARIANTS};
+use super::VARIANTS;
+use super::watch::STAYS;
+use crate::HEADWAY;
 
 /// A race that is over soon, with damage in both directions.
 const SHORT: [&str; 9] =

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::trace;
+use super::trace;
 
 #[test]
 fn the_page_needs_nothing_else_and_is_the_same_every_time() {

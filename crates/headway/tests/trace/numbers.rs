@@ -7,7 +7,8 @@ use std::process::Stdio;
 use serde_json::Value;
 use tempfile::tempdir;
 
-use crate::{HEADWAY, capture, trace};
+use super::{capture, trace};
+use crate::HEADWAY;
 
 fn json(name: &str, words: &[&str]) -> Value {
     let directory = tempdir().expect("a directory");

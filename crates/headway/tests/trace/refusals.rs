@@ -5,8 +5,8 @@ use std::path::Path;
 
 use tempfile::tempdir;
 
+use super::capture;
 use crate::HEADWAY;
-use crate::capture;
 
 #[track_caller]
 fn refused(directory: &Path, words: &[&str], parts: &[&str]) {

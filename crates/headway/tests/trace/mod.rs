@@ -6,9 +6,7 @@ mod refusals;
 
 use std::path::{Path, PathBuf};
 
-use headway_test_fixture::program::Program;
-
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
+use crate::HEADWAY;
 
 /// The path of a capture.
 fn capture(name: &str) -> String {

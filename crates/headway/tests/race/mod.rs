@@ -8,10 +8,6 @@ mod results;
 mod traces;
 mod watch;
 
-use headway_test_fixture::program::Program;
-
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
-
 /// The names of all senders.
 const VARIANTS: [&str; 9] =
     ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack", "modern", "modern+hack", "headway"];

@@ -6,7 +6,3 @@ mod gateways;
 mod look;
 mod samples;
 mod watch;
-
-use headway_test_fixture::program::Program;
-
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));

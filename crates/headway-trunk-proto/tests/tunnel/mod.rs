@@ -8,8 +8,6 @@ mod nonces;
 mod paths;
 mod racing;
 mod recorded;
-#[path = "../world/mod.rs"]
-mod world;
 
 use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, Trace};
 use headway_trunk_proto::{Event, PeerConfig, PeerId, PresharedKey, SegmentIntegrity, Tunnel, TunnelConfig};
@@ -19,7 +17,7 @@ use headway_wire::repair::HeaderRepair;
 use headway_wire::{Integrity, Received, judge};
 use proptest::prelude::*;
 
-use world::{FAR, Sent, World, at, random, secret, tunnel};
+use crate::world::{FAR, Sent, World, at, random, secret, tunnel};
 
 #[test]
 fn segments_arrive_as_they_were_sent() {

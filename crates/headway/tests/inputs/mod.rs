@@ -11,11 +11,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use headway_test_fixture::program::Program;
+use crate::HEADWAY;
 
 use wrong::INPUTS;
-
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));
 
 /// After this long a command counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(10);

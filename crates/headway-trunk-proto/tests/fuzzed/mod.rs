@@ -4,8 +4,6 @@
 mod datagrams;
 mod packets;
 mod records;
-#[path = "../world/mod.rs"]
-mod world;
 
 use proptest::prelude::*;
 

@@ -10,7 +10,3 @@ mod readings;
 mod refusals;
 mod report;
 mod start;
-
-use headway_test_fixture::program::Program;
-
-const HEADWAY: Program = Program(env!("CARGO_BIN_EXE_headway"));

@@ -1,0 +1,4 @@
+//! Configurations, and gateways on this machine.
+
+mod config;
+mod gateway;
