@@ -9,10 +9,11 @@ use headway_tcp::ledger::Attributed;
 use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
 use headway_units::{Duration, Instant};
 
+use super::gateways::Gateways;
 use super::run_settings::RunSettings;
+use super::scenario::{CrossTraffic, Frames, Scenario};
 use super::sender::TcpSender;
-use super::trunk::Gateways;
-use super::{CrossTraffic, Edge, Frames, Scenario, Trunk};
+use super::trunk::{Edge, Trunk};
 use crate::application::Application;
 use crate::content::{Content, ContentError};
 use crate::network::{Exposure, LinkId, LinkPorts, Network, NodeId, SplitRoute, Tap};

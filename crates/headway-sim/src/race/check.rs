@@ -3,8 +3,9 @@
 use headway_tcp::HackMode;
 
 use super::oracle::no_oracle;
+use super::scenario::{CrossTraffic, Frames, ProfileName, Scenario};
 use super::sender::{Entrant, TcpSender, congestion_name};
-use super::{CrossTraffic, Edge, Frames, ProfileName, Scenario, Trunk, TrunkMode};
+use super::trunk::{Edge, Trunk, TrunkMode};
 
 /// A scenario, or a sender in it, that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OracleOutcome, Scenario};
+use super::oracle::OracleOutcome;
+use super::scenario::Scenario;
 use crate::value::{Unit, Value, ValueKind};
 
 /// What was measured of one run. What a sender or a clock does not report is `None`.

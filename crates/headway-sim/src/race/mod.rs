@@ -3,6 +3,7 @@
 mod arena;
 mod check;
 mod features;
+mod gateways;
 mod metrics;
 mod oracle;
 mod outcome;

@@ -11,9 +11,8 @@ use std::collections::VecDeque;
 use headway_link::{Aqm, EnqueueResult, FrameCheck, Headers, Link, LinkConfig, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 
-use super::Scenario;
 use super::arena::FORWARD_LINK;
-use super::scenario::{IP_HEADER, TCP_HEADER};
+use super::scenario::{IP_HEADER, Scenario, TCP_HEADER};
 use crate::seed::derive_seed;
 
 /// RFC 6928: "an initial window of 10".

@@ -4,10 +4,10 @@ use headway_link::Histogram;
 use headway_tcp::Observer;
 use headway_units::{Duration, Instant};
 
-use super::Scenario;
 use super::arena::Arena;
 use super::metrics::RunMetrics;
 use super::oracle::OracleOutcome;
+use super::scenario::Scenario;
 use super::sender::{Entrant, TcpSender};
 use crate::network::{Arrivals, GatewayStatistics, Tap};
 use crate::statistics::mean;
@@ -258,7 +258,7 @@ fn jain(shares: &[u64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::jain;
+    use super::*;
 
     #[test]
     fn jains_index_lies_between_one_and_one_over_n() {

@@ -3,13 +3,13 @@
 use headway_tcp::Observer;
 use headway_units::{Duration, Instant};
 
-use super::Scenario;
 use super::arena::Arena;
 use super::check::InvalidScenario;
 use super::oracle::oracle;
 use super::outcome::{RunOutcome, Shares, Start, judge};
 use super::run_settings::RunSettings;
 use super::sample::{Sampler, Sampling};
+use super::scenario::Scenario;
 use super::sender::{Entrant, TcpSender};
 use crate::content::{Content, ContentError};
 use crate::network::{NodeId, Tap};

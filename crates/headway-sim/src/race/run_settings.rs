@@ -1,6 +1,6 @@
 //! What a run is made of.
 
-use super::Scenario;
+use super::scenario::Scenario;
 use crate::content::Content;
 
 /// What determines a run, besides its sender.

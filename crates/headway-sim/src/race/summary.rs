@@ -1,6 +1,8 @@
 //! Several runs of one sender in a few numbers.
 
-use super::{Entrant, RunMetrics, RunOutcome};
+use super::metrics::RunMetrics;
+use super::outcome::RunOutcome;
+use super::sender::Entrant;
 use crate::statistics::{mean, quantile};
 
 /// Where the values of several runs lie.
