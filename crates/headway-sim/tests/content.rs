@@ -1,5 +1,5 @@
-//! What long runs send. Made as it is sent and again as it arrives ([`Content::generated`] beyond 64 MiB) it takes a
-//! third of the time of a run.
+//! What long runs send: the same for all of them. [`Content::generated`] beyond 64 MiB is made as it is sent and again as it
+//! arrives.
 
 use std::sync::OnceLock;
 
