@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Subcommand};
 use headway_command::{exit, exit_as, parent_death, words};
 
-use crate::{Arguments, kernel, lab, manuals, nc};
+use crate::{Arguments, manuals, nc};
 
 /// One of them.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run experiments from files: sweeps, results that resume, claims that are checked
-    Lab(lab::LabArguments),
+    Lab(headway_lab_commands::LabArguments),
     /// Run the papers' figures and tables
-    Paper(lab::PaperArguments),
+    Paper(headway_lab_commands::PaperArguments),
     /// Measure throughput and latency over real networks
     Perf(headway_perf::Arguments),
     /// Pipe standard input and output through a connection
@@ -29,7 +29,7 @@ pub(crate) enum Command {
     /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
     Trunk(headway_trunk_commands::Arguments),
     /// Have programs over the kernel's TCP use HACK, by eBPF
-    Kernel(kernel::Arguments),
+    Kernel(headway_kernel_commands::Arguments),
     /// Say what this machine and a path can do, and which carrier to use
     Doctor(Box<headway_doctor::Arguments>),
     /// Print completions for a shell
@@ -46,8 +46,8 @@ impl Command {
     /// Runs it, to the end of the program.
     pub(crate) fn run(self) -> ExitCode {
         match self {
-            Self::Lab(arguments) => exit(lab::run_lab(&arguments)),
-            Self::Paper(arguments) => exit(lab::run_paper(&arguments)),
+            Self::Lab(arguments) => exit(headway_lab_commands::run_lab(&arguments)),
+            Self::Paper(arguments) => exit(headway_lab_commands::run_paper(&arguments)),
             Self::Perf(arguments) => exit(headway_perf::run(&arguments, &words())),
             Self::Nc(arguments) => exit(nc::run(&arguments)),
             Self::Serve(arguments) => exit(headway_files::run_serve(&arguments)),
@@ -56,7 +56,7 @@ impl Command {
             Self::Box(arguments) => exit(headway_box::run_box(&arguments)),
             Self::Trunk(arguments) => exit(headway_trunk_commands::run(&arguments)),
             Self::Doctor(arguments) => exit(headway_doctor::run(&arguments)),
-            Self::Kernel(arguments) => exit(kernel::run(&arguments)),
+            Self::Kernel(arguments) => exit(headway_kernel_commands::run(&arguments)),
             Self::Completions(arguments) => {
                 exit(manuals::print_completions(&arguments, Arguments::command()))
             }

@@ -1,16 +1,12 @@
 //! `headway`: TCP that keeps making headway where packets arrive damaged.
 //!
 //! The command line and what every mistake in it is answered with; the products are crates of their own, whose `run` is
-//! called with their arguments. Here are also the commands that have no crate: `race`, `trace`, `lab` (with `paper`), `nc`, `kernel`,
-//! and `manuals` (manual pages, completions).
+//! called with their arguments. Here are also the commands that have no crate: `race`, `trace`, `nc`, and `manuals` (manual pages,
+//! completions).
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "full")]
 mod full;
-#[cfg(feature = "full")]
-mod kernel;
-#[cfg(feature = "full")]
-mod lab;
 #[cfg(feature = "full")]
 mod manuals;
 #[cfg(feature = "full")]

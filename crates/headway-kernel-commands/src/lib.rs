@@ -1,16 +1,16 @@
 //! `headway kernel`: HACK for programs over the kernel's TCP.
+#![forbid(unsafe_code)]
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "programs")]
 mod attach;
 mod error;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "programs")]
 mod status;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-
-use error::KernelError;
+use headway_command::Failure;
 
 const ATTACH_EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ Examples:
 /// Have programs over the kernel's TCP use HACK, by eBPF: Linux 6.6, for all of it 6.10
 #[derive(Args)]
 #[command(after_help = ATTACH_EXAMPLES)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -70,7 +70,7 @@ enum Command {
 
 /// The arguments of `attach`.
 #[derive(Args)]
-#[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+#[cfg_attr(not(feature = "programs"), allow(dead_code))]
 struct AttachArguments {
     /// The folder of a cgroup, version 2; the programs in it, and below it, use HACK
     #[arg(long, value_name = "FOLDER")]
@@ -97,7 +97,7 @@ struct AttachArguments {
 
 /// What is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+#[cfg_attr(not(feature = "programs"), allow(dead_code))]
 enum Encoding {
     /// Kinds 14 to 16.
     Classic,
@@ -109,7 +109,7 @@ enum Encoding {
 
 /// Which congestion control is wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[cfg_attr(not(feature = "kernel"), allow(dead_code))]
+#[cfg_attr(not(feature = "programs"), allow(dead_code))]
 enum Congestion {
     /// The kernel's `cubic`.
     Cubic,
@@ -119,8 +119,9 @@ enum Congestion {
     None,
 }
 
-#[cfg(feature = "kernel")]
-pub(crate) fn run(arguments: &Arguments) -> Result<(), KernelError> {
+/// Runs one of the commands.
+#[cfg(feature = "programs")]
+pub fn run(arguments: &Arguments) -> Result<(), impl Failure> {
     match &arguments.command {
         Command::Attach(arguments) => attach::run(arguments),
         Command::Status { json } => status::print(*json),
@@ -128,12 +129,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), KernelError> {
     }
 }
 
-#[cfg(not(feature = "kernel"))]
-pub(crate) fn run(arguments: &Arguments) -> Result<(), KernelError> {
+/// Says how they are built.
+#[cfg(not(feature = "programs"))]
+pub fn run(arguments: &Arguments) -> Result<(), impl Failure> {
     let command = match &arguments.command {
         Command::Attach(_) => "attach",
         Command::Status { json: _ } => "status",
         Command::Detach { cgroup: _, pin: _ } => "detach",
     };
-    Err(KernelError::NotBuilt(command))
+    Err(error::KernelError::NotBuilt(command))
 }

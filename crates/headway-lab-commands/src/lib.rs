@@ -1,4 +1,5 @@
 //! `headway lab` and `headway paper`: experiments as data.
+#![forbid(unsafe_code)]
 
 mod columns;
 mod dask;
@@ -13,13 +14,13 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use headway_command::{notice, output, parent_death};
+use headway_command::{Failure, notice, output, parent_death};
 use headway_lab::{Experiment, Overrides, Request, Results, Testbed};
 use headway_report::experiments::ReportKind;
 use headway_testbed::{Captures, NamespaceTestbed};
 
 use dask::{Asked, Cluster, DaskOptions};
-pub(crate) use error::ExperimentsError;
+use error::ExperimentsError;
 use explore::ExploreOptions;
 use progress::Bar;
 use report::ReportOptions;
@@ -27,7 +28,7 @@ use report::ReportOptions;
 /// Run experiments of your own.
 #[derive(Args)]
 #[command(after_help = examples::LAB)]
-pub(crate) struct LabArguments {
+pub struct LabArguments {
     #[command(subcommand)]
     command: LabCommand,
 }
@@ -100,7 +101,7 @@ enum LabCommand {
 /// Run the papers' figures and tables.
 #[derive(Args)]
 #[command(after_help = examples::PAPER)]
-pub(crate) struct PaperArguments {
+pub struct PaperArguments {
     #[command(subcommand)]
     command: PaperCommand,
 }
@@ -164,7 +165,8 @@ impl RunOptions {
     }
 }
 
-pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> {
+/// Runs a command of `headway lab`.
+pub fn run_lab(arguments: &LabArguments) -> Result<(), impl Failure> {
     match &arguments.command {
         LabCommand::Run { files, options, cluster } => {
             let experiments = load(files, &options.overrides())?;
@@ -188,7 +190,8 @@ pub(crate) fn run_lab(arguments: &LabArguments) -> Result<(), ExperimentsError> 
     }
 }
 
-pub(crate) fn run_paper(arguments: &PaperArguments) -> Result<(), ExperimentsError> {
+/// Runs a command of `headway paper`.
+pub fn run_paper(arguments: &PaperArguments) -> Result<(), impl Failure> {
     match &arguments.command {
         PaperCommand::List => print(&list()?),
         PaperCommand::Show { name } => print(headway_papers::text(name)?),

@@ -6,28 +6,28 @@ use headway_command::Failure;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KernelError {
     /// Built without the feature.
-    #[cfg(not(feature = "kernel"))]
+    #[cfg(not(feature = "programs"))]
     #[error(
         "kernel {0}: this headway was built without it; expected `cargo build --release --features kernel` (with clang, \
          make, pkg-config and the headers of libelf and zlib)"
     )]
     NotBuilt(&'static str),
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error(transparent)]
     BadOption(#[from] headway_command::BadOption),
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error(transparent)]
     Ebpf(#[from] headway_ebpf::EbpfError),
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error(transparent)]
     Output(#[from] headway_command::output::OutputError),
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error("{what}: {error}")]
     System { what: String, error: std::io::Error },
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error("{name} is missing; with it {purpose}")]
     Missing { name: &'static str, purpose: &'static str },
-    #[cfg(feature = "kernel")]
+    #[cfg(feature = "programs")]
     #[error("the programs were detached by others")]
     Detached,
 }
@@ -35,16 +35,16 @@ pub(crate) enum KernelError {
 impl Failure for KernelError {
     fn is_usage(&self) -> bool {
         match self {
-            #[cfg(not(feature = "kernel"))]
+            #[cfg(not(feature = "programs"))]
             Self::NotBuilt(_) => false,
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "programs")]
             Self::BadOption(_) => true,
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "programs")]
             Self::Ebpf(error) => matches!(
                 error,
                 headway_ebpf::EbpfError::Interface { .. } | headway_ebpf::EbpfError::Cgroup { .. }
             ),
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "programs")]
             _ => false,
         }
     }
