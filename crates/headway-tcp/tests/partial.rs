@@ -377,7 +377,7 @@ fn what_was_never_held_is_sent() {
         pair.deliver(CLIENT, &[lie(&second, una, Some((0, &report_of(second.payload))), &[])]);
         let retransmitted = pair.sent(CLIENT);
         let patch = retransmitted.iter().map(|packet| Segment::parse(packet).unwrap());
-        let patch = patch.into_iter().find(|segment| segment.is_patch()).unwrap();
+        let patch = patch.into_iter().find(Segment::is_patch).unwrap();
         assert_eq!((patch.tcp.seq, patch.blocks.len()), (una, patch_len(&[0])));
         let is_whole = |packets: &[Vec<u8>]| {
             let mut segments = packets.iter().map(|packet| Segment::parse(packet).unwrap());

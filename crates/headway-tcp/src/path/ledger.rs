@@ -430,7 +430,7 @@ mod tests {
                 let now = Instant::ZERO + ms(order);
                 ledger.on_rtt(now, ms(100), Duration::ZERO);
                 ledger.advance(now, delay(100));
-                ledger.on_intact(1 * SEGMENT);
+                ledger.on_intact(SEGMENT);
                 if order % nth == 0 {
                     let missing = Missing { volume, ..at_rate(order) };
                     causes.push(ledger.attribute(missing, 0));
@@ -561,7 +561,7 @@ mod tests {
         ledger.on_reported(SEGMENT);
         let damaged = (0..1000).take_while(|_| attribute(&mut ledger) == Cause::Damage).count();
         assert_eq!(damaged, 7 * 10 + 64 - 1);
-        ledger.on_intact(1 * SEGMENT);
+        ledger.on_intact(SEGMENT);
         assert_eq!(attribute(&mut ledger), Cause::Damage, "something arrived");
     }
 
@@ -575,7 +575,7 @@ mod tests {
             let now = Instant::ZERO + Duration::from_secs(seconds);
             ledger.advance(now, delay(100));
             ledger.on_count(now, 1000_u16.wrapping_mul(seconds as u16 + 1), 60_000);
-            ledger.on_intact(1 * SEGMENT);
+            ledger.on_intact(SEGMENT);
             damaged += (0..1000).filter(|_| attribute(&mut ledger) != Cause::Congestion).count();
         }
         assert!((700..=700 + 64).contains(&damaged), "{damaged}");
