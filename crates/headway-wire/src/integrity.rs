@@ -34,7 +34,7 @@ pub enum Integrity {
 /// - both hold: [`Integrity::Intact`], even if the checksum fails. They cover all that it covers, so
 ///   what was hit is the checksum field, on which nothing depends.
 ///
-/// A [report](crate::Segment::report) is not data: the header decides alone. Any other segment is judged by the checksum and, if that fails, by a Header Checksum
+/// What follows an [ACK](crate::V2Ack) is not data: the header decides alone. Any other segment is judged by the checksum and, if that fails, by a Header Checksum
 /// (kind 14).
 ///
 /// # Errors
@@ -73,7 +73,7 @@ fn by_crcs(seal: &Seal, parts: &Parts<'_>) -> Integrity {
     }
     let is_payload_valid = match seal.payload_crc {
         Some(crc) => crc32c(payload) == crc,
-        // What follows is a report: each of its sums counts for itself.
+        // What follows are sums of blocks: each counts for itself.
         None => true,
     };
     if is_payload_valid { Integrity::Intact } else { Integrity::Corrupted }
