@@ -18,7 +18,7 @@ use headway_test_fixture::two_hosts::START;
 use headway_units::{Duration, Instant};
 use headway_wire::{
     ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Offsets, ip::Datagram,
+    V2, V2Offsets, blocks, crc::crc16, ip::Datagram,
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -236,6 +236,11 @@ impl World {
         let report = if len == 0 && self.rng.one_in(3) { self.rng.below(140) } else { 0 };
         let mut payload = vec![7; len];
         payload.extend((0..report).map(|_| self.rng.next() as u8));
+        if !syn && self.rng.one_in(10) && options.v2.is_some() {
+            options.sack.clear();
+            options.v2 = Some(V2::patch());
+            payload = self.patch();
+        }
         let packet = packet::segment(&ip, &tcp, &options, &payload);
         let received = match (self.rng.below(8), Received::parse(&packet, ChecksumTrust::Tcp)) {
             (0 | 1, Received::Intact(segment)) => Received::Corrupted(segment),
@@ -243,6 +248,23 @@ impl World {
             (_, received) => received,
         };
         self.host.receive(self.now, &received);
+    }
+
+    /// Some blocks of a segment, or anything.
+    fn patch(&mut self) -> Vec<u8> {
+        let chosen = if self.rng.one_in(2) { self.rng.next() } else { 1 << self.rng.below(44_u32) };
+        let choice = blocks::choice(chosen).to_vec();
+        let len = [65, 1400, 8000][self.rng.below(3_usize)];
+        let blocks = blocks::chosen(len, chosen).flat_map(|range| {
+            let block = vec![7; range.len()];
+            let sum = crc16(&block) ^ u16::from(self.rng.one_in(4));
+            [block, sum.to_be_bytes().to_vec()].concat()
+        });
+        let mut patch = [choice.clone(), blocks.collect(), choice].concat();
+        if self.rng.one_in(4) {
+            patch.truncate(self.rng.below(patch.len() as u32) as usize);
+        }
+        patch
     }
 
     /// Everything that the host wants to send now.
