@@ -69,8 +69,9 @@ mod topology;
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
     Arrival, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig,
-    FramesCarrier, FramesConfig, FramesSocket, Housekeeping, OuterDscp, PacketWriter, TunCarrier, TunConfig,
-    TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
+    FramesCarrier, FramesConfig, FramesSocket, Housekeeping, ModemConfig, OuterDscp, PacketWriter,
+    SealedFramesCarrier, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier,
+    UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

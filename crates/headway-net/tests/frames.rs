@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use headway_net::{FramesCarrier, FramesConfig, FramesSocket, Stack, StackConfig, TcpStream};
+use headway_net::{FramesCarrier, FramesConfig, FramesSocket, ModemConfig, Stack, StackConfig, TcpStream};
 use headway_tcp::{Profile, Statistics, Variant};
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::{free_addresses, wait_until};
@@ -23,7 +23,8 @@ const HEADER: usize = 8;
 fn start(local: FramesSocket, modem: FramesSocket, own: u8) -> Stack {
     let address = |host| SocketAddr::from(([10, 77, 2, host], 0)).ip();
     let (address, peer) = (address(own), address(3 - own));
-    let carrier = FramesCarrier::open(&FramesConfig { local, modem, address, peer, mtu: 1500 }).unwrap();
+    let modem = ModemConfig::Datagrams { local, modem };
+    let carrier = FramesCarrier::open(&FramesConfig { modem, address, peer, mtu: 1500 }).unwrap();
     let profile = Some(Variant::Headway.apply(Profile::modern()));
     Stack::start(carrier, StackConfig { addresses: vec![address], profile, ..StackConfig::default() })
         .unwrap()
@@ -239,7 +240,8 @@ fn what_cannot_be_is_said() {
     ];
     for (local, modem, address, peer, mtu, expected) in cases {
         let (local, modem) = (local.parse().unwrap(), modem.parse().unwrap());
-        let config = FramesConfig { local, modem, address: ip(address), peer: ip(peer), mtu };
+        let modem = ModemConfig::Datagrams { local, modem };
+        let config = FramesConfig { modem, address: ip(address), peer: ip(peer), mtu };
         let error = FramesCarrier::open(&config).err().map(|error| error.to_string());
         assert!(error.as_ref().is_some_and(|error| error.contains(expected)), "{config:?}: {error:?}");
     }

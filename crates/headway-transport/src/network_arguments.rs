@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, value_parser};
 use headway_command::output::{LogWriter, create};
 use headway_command::{BadOption, Named, OutputError, require_distinct};
 use headway_net::{
-    Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, LogFile, Prefix,
-    QlogFile, Stack, StackConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
+    Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, LogFile,
+    ModemConfig, Prefix, QlogFile, Stack, StackConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
@@ -353,7 +353,8 @@ impl NetworkArguments {
             ));
         };
         let (local, modem) = (socket(local)?, socket(modem)?);
-        Ok(FramesConfig { local, modem, address, peer, mtu: self.mtu.unwrap_or(1500) })
+        let modem = ModemConfig::Datagrams { local, modem };
+        Ok(FramesConfig { modem, address, peer, mtu: self.mtu.unwrap_or(1500) })
     }
 
     fn tcp(&self) -> Result<Profile, TransportError> {

@@ -39,7 +39,7 @@ async fn serve(
     let (mut interrupt, mut terminate, mut hangup) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?, on(SignalKind::hangup())?);
     let gateway = Gateway::start(config)?;
-    notice!("headway: gateway {} at UDP {}", gateway.public_key(), gateway.listen_address());
+    notice!("headway: gateway {} at {}", gateway.public_key(), gateway.place());
     for entry in gateway.entries() {
         notice!("headway: connections are taken at {entry}");
     }

@@ -15,9 +15,9 @@ pub(super) fn print(gateway: &RunningGateway, json: bool) -> Result<(), TrunkCom
 
 fn text(status: &Status) -> String {
     let mut text = format!(
-        "gateway {} at UDP {}, up {}; streams use {} of memory\n",
+        "gateway {} at {}, up {}; streams use {} of memory\n",
         status.public_key,
-        status.listen,
+        status.place(),
         duration(status.seconds),
         size(status.memory_bytes)
     );
@@ -39,7 +39,8 @@ fn text(status: &Status) -> String {
 }
 
 fn describe(text: &mut String, peer: &PeerStatus) {
-    let place = peer.endpoint.map_or_else(|| "not seen yet".into(), |endpoint| endpoint.to_string());
+    let unknown = if peer.connected { "at the other end" } else { "not seen yet" };
+    let place = peer.endpoint.map_or_else(|| unknown.into(), |endpoint| endpoint.to_string());
     let heard = peer
         .last_received_seconds
         .map_or_else(String::new, |seconds| format!(", heard {} ago", duration(seconds)));

@@ -64,6 +64,6 @@ pub use keys::{KeyError, PresharedKey, PublicKey, SecretKey};
 pub use payload_seal::PayloadSeal;
 pub use seal::{HEADROOM, SealError, SegmentIntegrity, inner_mtu};
 pub use tunnel::{
-    Arrival, Event, PeerConfig, PeerId, PeerStatus, Random, Refusal, RefusedHandshake, SealedPacket,
-    Transmit, Tunnel, TunnelConfig,
+    Arrival, Event, LONGEST_DATA_HEADER, PeerConfig, PeerId, PeerStatus, Random, Refusal, RefusedHandshake,
+    SealedPacket, Transmit, Tunnel, TunnelConfig, header_len,
 };

@@ -144,6 +144,13 @@ impl Peer {
     }
 
     /// The session with this index of ours.
+    pub(crate) fn session(&self, index: u32) -> Option<&Session> {
+        let offered = self.unconfirmed.iter().map(|offered| &offered.session);
+        let mut sessions = self.current.iter().chain(&self.previous).chain(offered);
+        sessions.find(|session| session.index == index)
+    }
+
+    /// The same, to be changed.
     pub(crate) fn session_mut(&mut self, index: u32) -> Option<&mut Session> {
         let offered = self.unconfirmed.iter_mut().map(|offered| &mut offered.session);
         let mut sessions = self.current.iter_mut().chain(self.previous.iter_mut()).chain(offered);

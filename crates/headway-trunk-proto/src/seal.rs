@@ -25,7 +25,7 @@ use headway_wire::{Ecn, IpHeader};
 use crate::compact::{LEFT_OUT, compact, expand};
 use crate::damage_trust::{Damage, DamageTrust};
 use crate::key::{Key, Part};
-use crate::message::{MessageKind, PADDED_MESSAGE, PREFIX, prefix};
+use crate::message::{MessageKind, PADDED_LEN, PADDED_MESSAGE, PREFIX, prefix};
 use crate::payload_seal::PayloadSeal;
 use crate::replay::{self, ReplayWindow};
 
@@ -89,6 +89,28 @@ fn header_ad(prefix: &[u8], payload: &[u8]) -> [u8; PREFIX + 2] {
     // No IP packet is longer than 16 bits say.
     ad[PREFIX..].copy_from_slice(&(payload.len() as u16).to_be_bytes());
     ad
+}
+
+/// Where in a sealed segment of `len` bytes the tag of the header begins, and where it ends.
+fn segment_parts(len: usize, header: usize, is_compact: bool) -> Option<(usize, usize)> {
+    let plain = PREFIX + header;
+    // One tag, or two and a payload, which a segment with a compact header has.
+    match len.checked_sub(plain + TAG)? {
+        0 if !is_compact => Some((plain, plain + TAG)),
+        rest if rest > TAG => Some((plain + TAG, plain + 2 * TAG)),
+        _ => None,
+    }
+}
+
+/// The length of what is authenticated as a whole at the beginning of a sealed datagram of `len` bytes: the header of a
+/// segment with its tag, or a control message without padding.
+pub(crate) fn header_len(kind: MessageKind, len: usize) -> Option<usize> {
+    match kind {
+        MessageKind::Control => Some(len),
+        MessageKind::Padded => Some(PADDED_LEN).filter(|header| *header <= len),
+        MessageKind::Segment { header } => segment_parts(len, header, false).map(|(_, end)| end),
+        MessageKind::Compact { header } => segment_parts(len, header, true).map(|(_, end)| end),
+    }
 }
 
 /// Seals packets under one key.
@@ -287,6 +309,23 @@ impl Opener {
         }
     }
 
+    /// Whether the header of a sealed datagram is authentic. It changes nothing.
+    pub(crate) fn has_header(&self, datagram: &[u8], (low, kind): (u32, MessageKind)) -> bool {
+        let Some(end) = header_len(kind, datagram.len()).filter(|end| *end >= PREFIX + TAG) else {
+            return false;
+        };
+        let (head, body) = datagram.split_at(end);
+        let (first, sealed) = head.split_at(PREFIX);
+        let (text, tag) = sealed.split_at(sealed.len() - TAG);
+        let number = replay::number(self.next, low);
+        let ad = header_ad(first, body);
+        let ad = match kind {
+            MessageKind::Control | MessageKind::Padded => first,
+            MessageKind::Segment { .. } | MessageKind::Compact { .. } => &ad[..],
+        };
+        self.unseal(Part::Header, (number, tag), ad, &mut text.to_vec())
+    }
+
     fn control(&mut self, room: &mut [u8], start: usize, (number, newest): (u64, bool)) -> Opened {
         let Some(end) = room.len().checked_sub(TAG).filter(|&end| end >= start + PREFIX) else {
             return Opened::Nothing;
@@ -310,12 +349,8 @@ impl Opener {
         inner: Inner,
     ) -> Opened {
         let datagram = &mut room[start..];
-        let plain = PREFIX + header;
-        // One tag, or two and a payload, which a segment with a compact header has.
-        let (sealed, payload) = match datagram.len().checked_sub(plain + TAG) {
-            Some(0) if !is_compact => (plain, plain + TAG),
-            Some(rest) if rest > TAG => (plain + TAG, plain + 2 * TAG),
-            _ => return Opened::Nothing,
+        let Some((sealed, payload)) = segment_parts(datagram.len(), header, is_compact) else {
+            return Opened::Nothing;
         };
         let (head, body) = datagram.split_at_mut(payload);
         let (text, tag) = head.split_at_mut(sealed);

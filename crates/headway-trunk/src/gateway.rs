@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
-use headway_net::{Clock, Stack, StackConfig, TunnelCarrier, TunnelConfig, TunnelMonitor};
-use headway_trunk_proto::{Event, FlightRecorder, PublicKey, Tunnel};
+use headway_net::{Clock, Stack, StackConfig, TunnelMonitor};
+use headway_trunk_proto::{Event, FlightRecorder, PublicKey, TunnelConfig as TunnelSettings};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
@@ -17,6 +17,7 @@ use crate::entry::{
     redirection::{self, Redirection},
     tun,
 };
+use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::stream::{Budget, PORT, PeerLink, Places, stream_profile};
@@ -38,7 +39,10 @@ const MEMORY_EVERY: StdDuration = StdDuration::from_millis(100);
 /// A running gateway. It stops when it is dropped; [`Gateway::close`] tells its peers.
 pub struct Gateway {
     public: PublicKey,
-    listen: SocketAddr,
+    /// The UDP address of its tunnel; `None` over a modem.
+    listen: Option<SocketAddr>,
+    /// The modem of its tunnel.
+    modem: Option<String>,
     stack: Stack,
     /// The TCP of the hosts that are routed into the TUN.
     hosts: Option<Stack>,
@@ -68,14 +72,11 @@ impl Gateway {
     pub fn start(config: &Config) -> Result<Self, TrunkError> {
         let settings = config.settings()?;
         let public = settings.secret.public();
-        let mut tunnel = headway_trunk_proto::TunnelConfig::new(settings.secret.clone(), Box::new(random));
+        let mut tunnel = TunnelSettings::new(settings.secret.clone(), Box::new(random));
         tunnel.epoch = epoch();
-        tunnel.longest = config.gateway.mtu.saturating_sub(outer_headers(config.gateway.listen));
         tunnel.peers = settings.peers.iter().map(|peer| peer.tunnel.clone()).collect();
-        let at = TunnelConfig { local: config.gateway.listen, mtu: config.gateway.mtu, dscp: settings.dscp };
-        let carrier = TunnelCarrier::open(&at, Tunnel::new(tunnel))?;
-        let (listen, monitor, addresses) = (carrier.local(), carrier.monitor(), carrier.inner_addresses());
-        let recorders = carrier.recorders();
+        let Link { carrier, listen, mtu, monitor, addresses, recorders } =
+            Link::open(config, &settings, tunnel)?;
         let profile = Some(stream_profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
@@ -98,11 +99,12 @@ impl Gateway {
         let mut gateway = Self {
             public,
             listen,
+            modem: settings.modem.as_ref().map(|modem| modem.link.to_string()),
             stack,
             hosts: tun.as_ref().map(Tun::stack),
             monitor,
             links: Vec::new(),
-            mtu: config.gateway.mtu,
+            mtu,
             since: Instant::now(),
             entries: Mutex::default(),
             budget: Arc::new(Budget::new(settings.memory)),
@@ -252,9 +254,9 @@ impl Gateway {
         self.public
     }
 
-    /// The UDP address of its tunnel.
-    pub fn listen_address(&self) -> SocketAddr {
-        self.listen
+    /// Where its tunnel is, for people.
+    pub fn place(&self) -> String {
+        self.status().place()
     }
 
     /// The TCP addresses of its entries, in the order of the configuration: forwards, SOCKS, transparent.
@@ -267,7 +269,7 @@ impl Gateway {
         let (counters, now) = (self.monitor.counters(), self.stack.now());
         let peer = |(link, peer): (&Arc<PeerLink>, headway_trunk_proto::PeerStatus)| PeerStatus {
             name: link.name.clone(),
-            endpoint: peer.endpoint,
+            endpoint: peer.endpoint.filter(|_| self.listen.is_some()),
             connected: peer.session_since.is_some(),
             trying_seconds: peer.trying_since.map(|since| now.saturating_since(since).as_secs_f64()),
             passes_unchecked: peer.passes_unchecked,
@@ -296,6 +298,7 @@ impl Gateway {
         Status {
             public_key: self.public.to_string(),
             listen: self.listen,
+            modem: self.modem.clone(),
             seconds: self.since.elapsed().as_secs_f64(),
             peers: self.links.iter().zip(self.monitor.peers()).map(peer).collect(),
             intact: counters.intact,
@@ -350,11 +353,6 @@ impl Drop for Gateway {
         self.stack.abort();
         self.hosts.iter().for_each(Stack::abort);
     }
-}
-
-/// Bytes of the IP and UDP headers of a datagram.
-fn outer_headers(listen: SocketAddr) -> u16 {
-    if listen.is_ipv4() { 20 + 8 } else { 40 + 8 }
 }
 
 fn random(bytes: &mut [u8]) {

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 /// From the bottom to the top.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 12] = [
     "error",
     "request",
     "status",
     "config",
+    "link",
     "stream",
     "packets",
     "exit",

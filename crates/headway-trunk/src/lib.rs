@@ -18,6 +18,7 @@ mod fuzzed;
 mod gateway;
 #[cfg(test)]
 mod layers;
+mod link;
 mod no_session;
 mod packets;
 mod request;
@@ -25,8 +26,8 @@ mod status;
 mod stream;
 
 pub use config::{
-    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, Reloaded, SocksConfig, TransparentConfig,
-    schema,
+    Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, Reloaded, SocksConfig,
+    TransparentConfig, schema,
 };
 pub use entry::redirection::rules;
 pub use error::TrunkError;

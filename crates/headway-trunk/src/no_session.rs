@@ -20,11 +20,11 @@ const PATIENCE: f64 = 5.0;
 /// How long ICMP may take to say that a port is closed.
 const ICMP_WAIT: Duration = Duration::from_secs(2);
 
-/// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the address of the tunnel.
+/// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the UDP address of the tunnel.
 pub(crate) async fn warn(
     links: &[Arc<PeerLink>],
     (monitor, stack): (&TunnelMonitor, &Stack),
-    local: SocketAddr,
+    local: Option<SocketAddr>,
 ) {
     let mut ticks = interval(EVERY);
     let refused = Repeated::default();
@@ -37,18 +37,29 @@ pub(crate) async fn warn(
         for (link, peer) in links.iter().zip(monitor.peers()) {
             let tried = peer.trying_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
             let Some(endpoint) = peer.endpoint.filter(|_| tried >= PATIENCE) else { continue };
-            if link.counters.no_answer.happened().is_some() {
-                let name = link.name.clone();
+            if link.counters.no_answer.happened().is_none() {
+                continue;
+            }
+            let (name, seconds) = (link.name.clone(), tried.round());
+            if let Some(local) = local {
                 asking.spawn(async move {
                     let icmp = icmp_error(local, endpoint).await.map(|error| error.to_string());
                     tracing::warn!(
                         peer = name,
                         %endpoint,
-                        seconds = tried.round(),
+                        seconds,
                         icmp = icmp.unwrap_or_else(|| "nothing".into()),
                         "no answer to handshakes: expected a gateway there with the peer's public key"
                     );
                 });
+            } else {
+                let trouble = stack.trouble().unwrap_or_else(|| "nothing".into());
+                tracing::warn!(
+                    peer = name,
+                    seconds,
+                    trouble,
+                    "no answer to handshakes: expected a gateway with the peer's public key behind the modem"
+                );
             }
         }
         let bad = monitor.counters().bad_handshakes;

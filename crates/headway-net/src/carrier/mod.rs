@@ -29,9 +29,9 @@ use headway_wire::{ChecksumTrust, Received};
 use crate::{Clock, NetError};
 pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
-pub use frames::{FramesCarrier, FramesConfig, FramesSocket};
+pub use frames::{FramesCarrier, FramesConfig, FramesSocket, ModemConfig};
 pub use tun::{TunCarrier, TunConfig};
-pub use tunnel::{OuterDscp, TunnelCarrier, TunnelConfig, TunnelMonitor};
+pub use tunnel::{OuterDscp, SealedFramesCarrier, TunnelCarrier, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};
 
 /// A received packet, parsed and verified.

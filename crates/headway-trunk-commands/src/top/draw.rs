@@ -39,8 +39,8 @@ fn heading(view: &View) -> Paragraph<'_> {
     let mut spans = vec![
         Span::from("headway trunk ").bold(),
         Span::from(format!(
-            "UDP {}  up {}  ignored {}  bad handshakes {}  cookies {}",
-            status.listen,
+            "{}  up {}  ignored {}  bad handshakes {}  cookies {}",
+            status.place(),
             duration(status.seconds),
             status.ignored,
             status.bad_handshakes,

@@ -2,6 +2,7 @@
 
 mod config;
 mod handshakes;
+mod headers;
 mod incoming;
 #[cfg(test)]
 mod limits;
@@ -24,6 +25,7 @@ use crate::path::Paths;
 use crate::peer::{Peer, Unchecked};
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
+pub use headers::{LONGEST_DATA_HEADER, header_len};
 pub use report::{Arrival, Event, PeerStatus, Refusal, RefusedHandshake, SealedPacket, Transmit};
 
 /// Handshake messages and control messages that wait to be sent; more are dropped.

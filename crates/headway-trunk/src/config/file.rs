@@ -27,6 +27,9 @@ pub struct Config {
     /// Connections that the kernel's TPROXY target hands over go to their own destinations through a peer.
     #[serde(default, rename = "transparent")]
     pub transparent: Vec<TransparentConfig>,
+    /// The modem at this end of a link: the tunnel goes over its frames, and not over UDP. There is one peer then, at the other
+    /// end.
+    pub modem: Option<ModemTable>,
     /// A device into which packets of hosts are routed; without it, packets of peers are not taken.
     pub tun: Option<TunConfig>,
 }
@@ -37,10 +40,10 @@ pub struct Config {
 pub struct GatewayConfig {
     /// The file with its secret key, readable by its owner only; a relative path begins at the configuration's folder.
     pub key_file: PathBuf,
-    /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any.
+    /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any. Not with [modem].
     #[serde(default = "any_address", deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
-    /// The longest IP packet on the link, in bytes.
+    /// The longest IP packet on the link, in bytes; not with [modem].
     #[serde(default = "default_mtu")]
     pub mtu: u16,
     /// How long the link may be down before streams fail, such as `10min`.
@@ -52,7 +55,7 @@ pub struct GatewayConfig {
     #[serde(default)]
     pub own_path: bool,
     /// The DSCP of the tunnel's datagrams: a name (`EF`, `AF11` to `AF43`, `CS0` to `CS7`, `LE`), a number from 0 to 63, or `copy`
-    /// for that of the host whose stream is inside.
+    /// for that of the host whose stream is inside. Not with [modem], whose frames have none.
     #[serde(default = "default_dscp")]
     pub dscp: String,
     /// A Unix socket at which `headway trunk status` can ask; none if left out. The gateway makes it and removes it: nothing
@@ -77,6 +80,18 @@ pub struct GatewayConfig {
     /// need do not count.
     #[serde(default = "default_streams")]
     pub max_streams: usize,
+}
+
+/// The modem at this end of a link.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ModemTable {
+    /// Its frames in datagrams: where received ones come, and the socket of its program, each an address with a port or
+    /// `unix:PATH`; a relative path begins at the configuration's folder.
+    pub frames: Option<[String; 2]>,
+    /// The longest frame, in bytes.
+    #[serde(default = "default_mtu")]
+    pub mtu: u16,
 }
 
 /// What is logged.
@@ -222,15 +237,15 @@ fn default_mark() -> u32 {
     18_519
 }
 
-fn any_address() -> SocketAddr {
+pub(super) fn any_address() -> SocketAddr {
     ([0, 0, 0, 0], 0).into()
 }
 
-fn default_dscp() -> String {
+pub(super) fn default_dscp() -> String {
     Dscp::DEFAULT.to_string()
 }
 
-fn default_mtu() -> u16 {
+pub(super) fn default_mtu() -> u16 {
     1500
 }
 

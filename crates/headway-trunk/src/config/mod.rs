@@ -3,6 +3,7 @@
 
 mod file;
 mod listeners;
+mod modem;
 mod networks;
 mod policy;
 mod private_file;
@@ -12,8 +13,10 @@ mod settings;
 mod socket_address;
 
 pub use file::{
-    Config, ForwardConfig, GatewayConfig, LogLevel, PeerConfig, SocksConfig, TransparentConfig, schema,
+    Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, SocksConfig, TransparentConfig,
+    schema,
 };
+pub(crate) use modem::Modem;
 pub(crate) use networks::Networks;
 pub(crate) use policy::Destinations;
 pub(crate) use redirection::{RedirectionRule, Routing, redirection_rules};

@@ -44,9 +44,10 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         ("max-streams", a.max_streams != b.max_streams),
     ];
     let gateway = gateway.map(|(key, differs)| (format!("gateway.{key}"), differs));
-    let tun = ("[tun]".to_owned(), old.0.tun != new.0.tun);
+    let tables =
+        [("[modem]".to_owned(), old.1.modem != new.1.modem), ("[tun]".to_owned(), old.0.tun != new.0.tun)];
     let mut keys: Vec<String> =
-        gateway.into_iter().chain([tun]).filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
+        gateway.into_iter().chain(tables).filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
     let names = |settings: &Settings| settings.peers.iter().map(|peer| peer.name.clone()).collect::<Vec<_>>();
     if names(old.1) != names(new.1) {
         keys.push("the names and the order of [[peer]]".into());

@@ -10,7 +10,7 @@ use headway_wire::UnknownDscp;
 use ipnet::IpNet;
 
 use super::{
-    Destinations, Networks,
+    Destinations, Modem, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
     listeners, private_file, redirection_rules, socket_address,
 };
@@ -44,6 +44,7 @@ pub(crate) struct Settings {
     pub(crate) outage: Duration,
     pub(crate) dscp: OuterDscp,
     pub(crate) memory: Option<u64>,
+    pub(crate) modem: Option<Modem>,
     pub(crate) tun: Option<Taken>,
 }
 
@@ -89,6 +90,9 @@ impl Config {
         config.gateway.key_file = folder.join(&config.gateway.key_file);
         if let Some(socket) = &mut config.gateway.status_socket {
             *socket = folder.join(&socket);
+        }
+        if let Some(modem) = &mut config.modem {
+            modem.resolve(folder);
         }
         for peer in &mut config.peers {
             if let Some(file) = &mut peer.preshared_key_file {
@@ -195,8 +199,9 @@ impl Config {
         }
         listeners::check(self)?;
         redirection_rules(self)?;
+        let modem = self.read_modem()?;
         let tun = self.tun.as_ref().map(|tun| tun.settings(&peers)).transpose()?;
-        Ok(Settings { secret, peers, outage, dscp, memory, tun })
+        Ok(Settings { secret, peers, outage, dscp, memory, modem, tun })
     }
 
     /// The place of a named peer, or of the only one.

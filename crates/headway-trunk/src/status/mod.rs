@@ -24,8 +24,11 @@ use serde::{Deserialize, Serialize};
 pub struct Status {
     /// Its public key.
     pub public_key: String,
-    /// The UDP address of its tunnel.
-    pub listen: SocketAddr,
+    /// The UDP address of its tunnel; `null` over a modem.
+    pub listen: Option<SocketAddr>,
+    /// The modem of its tunnel; `null` over UDP.
+    #[serde(default)]
+    pub modem: Option<String>,
     /// Seconds since its start.
     pub seconds: f64,
     /// Its peers.
@@ -46,6 +49,16 @@ pub struct Status {
     pub without_session: u64,
     /// Memory that the buffers of streams use, in bytes.
     pub memory_bytes: u64,
+}
+
+impl Status {
+    /// Where its tunnel is.
+    pub fn place(&self) -> String {
+        match (&self.listen, &self.modem) {
+            (Some(address), _) => format!("UDP {address}"),
+            (None, modem) => format!("modem {}", modem.as_deref().unwrap_or_default()),
+        }
+    }
 }
 
 /// A peer of a gateway.

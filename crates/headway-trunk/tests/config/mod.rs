@@ -35,6 +35,7 @@ fn wrong_configurations_are_refused_by_name() {
     assert_eq!(load(folder, &good), Ok(()));
     let link_local = format!("gateway.listen = '[::]:1'\n{good}endpoint = '[fe80::1%lo]:1'");
     assert_eq!(load(folder, &link_local), Ok(()));
+    assert_eq!(load(folder, &format!("{good}[modem]\nframes = ['unix:a', 'unix:b']")), Ok(()));
     for mtu in ["", "mtu = 1280", "mtu = 9000"] {
         assert_eq!(load(folder, &format!("{good}[tun]\naddress = '10.77.0.2/30'\n{mtu}")), Ok(()));
     }
@@ -55,6 +56,39 @@ fn wrong_configurations_are_refused_by_name() {
         (good.replace("'key'", "'short'"), &["short", "3 characters", "32 bytes"]),
         ("gateway.key-file = 'key'".into(), &["[[peer]]", "at least one"]),
         (format!("gateway.mtu = 100\n{good}"), &["gateway.mtu", "100", "576"]),
+        (format!("{good}[modem]"), &["gateway.toml: [modem]: got none: expected frames = ["]),
+        (
+            format!("{good}[modem]\nframes = ['unix:a', 'near']"),
+            &[
+                "gateway.toml: modem.frames: got \"near\": expected an address with a port, such as",
+                "unix:PATH",
+            ],
+        ),
+        (
+            format!("{good}[modem]\nframes = ['unix:', 'unix:b']"),
+            &["modem.frames: got \"unix:\": expected a path"],
+        ),
+        (format!("{good}[modem]\nframes = ['unix:a']"), &["gateway.toml: line 6: ", "an array of length 2"]),
+        (
+            format!("{good}[modem]\nframes = ['unix:a', 'unix:b']\nmtu = 100"),
+            &["gateway.toml: modem.mtu: got 100: expected at least 200 bytes"],
+        ),
+        (
+            format!("gateway.listen = '0.0.0.0:4433'\n{good}[modem]\nframes = ['unix:a', 'unix:b']"),
+            &["gateway.toml: gateway.listen: got 0.0.0.0:4433: expected nothing with [modem]"],
+        ),
+        (
+            format!("gateway.dscp = 'EF'\n{good}[modem]\nframes = ['unix:a', 'unix:b']"),
+            &["gateway.dscp: got EF: expected nothing with [modem]"],
+        ),
+        (
+            format!("{good}endpoint = '192.0.2.1:7'\n[modem]\nframes = ['unix:a', 'unix:b']"),
+            &["peer far: endpoint: got 192.0.2.1:7: expected nothing with [modem]"],
+        ),
+        (
+            format!("{good}{other}[modem]\nframes = ['unix:a', 'unix:b']"),
+            &["[[peer]]: got 2 peers: expected one with [modem]"],
+        ),
         (
             format!("gateway.outage = 'long'\n{good}"),
             &["gateway.toml: gateway.outage: got \"long\": expected a time"],

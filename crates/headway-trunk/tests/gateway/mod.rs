@@ -6,6 +6,7 @@ mod keep_alive;
 mod limit;
 mod memory;
 mod metrics;
+mod modem;
 mod mtu;
 mod no_session;
 mod pair;
@@ -182,7 +183,7 @@ async fn restart_one(stops_near: bool, says_so: bool) {
     } else {
         // As if its machine had lost power.
         pair.road.dropped.store(1000, Ordering::Relaxed);
-        let tunnel = gateway.status().listen;
+        let tunnel = gateway.status().listen.expect("a UDP address");
         drop(gateway);
         wait_until("its socket is free", || UdpSocket::bind(tunnel).is_ok()).await;
         pair.road.dropped.store(0, Ordering::Relaxed);

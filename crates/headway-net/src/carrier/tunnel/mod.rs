@@ -4,37 +4,32 @@
 //! header and payload were authenticated is intact, one of which only the header was is corrupted. Datagrams leave
 //! without UDP checksum where the path is known to leave such alone, so that damaged ones arrive.
 
+mod end;
+mod frames;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::sync::Arc;
 
 use headway_tcp::Transmit;
-use headway_tcp::hack::PayloadTag;
-use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, SegmentIntegrity,
-    Tunnel, TunnelCounters, inner_mtu,
-};
-use headway_units::{Duration, Instant};
+use headway_trunk_proto::{FlightRecorder, HEADROOM, Tunnel, inner_mtu};
+use headway_units::Instant;
 use headway_wire::ip::Datagram;
-use headway_wire::{ChecksumTrust, Dscp, IpHeader, Received, Segment};
-use parking_lot::Mutex;
+use headway_wire::{Dscp, IpHeader};
 use socket2::Socket;
 
 use super::batch::{Inbox, Outbox};
 use super::udp::socket::{open_socket, set_unchecked, set_unfragmented};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
-use crate::sys::{BATCH, Control, Name};
+use crate::sys::{Control, Name};
 use crate::{Clock, NetError};
+use end::TunnelEnd;
+pub use end::TunnelMonitor;
+pub use frames::SealedFramesCarrier;
 
 /// IP and UDP header of the outer packet.
 const OUTER_V4: u16 = 20 + 8;
 const OUTER_V6: u16 = 40 + 8;
-/// How often the monitor is brought up to date.
-const MONITOR_EVERY: Duration = Duration::from_millis(200);
-/// Events that wait to be taken; older ones are dropped.
-const MOST_EVENTS: usize = 1024;
 
 /// How a [`TunnelCarrier`] is set up.
 #[derive(Clone, Copy, Debug)]
@@ -65,83 +60,18 @@ impl OuterDscp {
     }
 }
 
-/// What is known of a tunnel, to be read by others while it runs.
-#[derive(Clone, Debug, Default)]
-pub struct TunnelMonitor {
-    shared: Arc<Mutex<Seen>>,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    peers: Vec<PeerStatus>,
-    counters: TunnelCounters,
-    last_refusal: Option<RefusedHandshake>,
-    events: Vec<Event>,
-}
-
-impl TunnelMonitor {
-    /// The peers, in the order of the configuration; at most 200 ms old. Times are those of the [stack's clock](crate::Stack::now).
-    pub fn peers(&self) -> Vec<PeerStatus> {
-        self.shared.lock().peers.clone()
-    }
-
-    /// What was counted; at most 200 ms old.
-    pub fn counters(&self) -> TunnelCounters {
-        self.shared.lock().counters
-    }
-
-    /// The last handshake message that was refused.
-    pub fn last_refusal(&self) -> Option<RefusedHandshake> {
-        self.shared.lock().last_refusal
-    }
-
-    /// What has happened since the last call.
-    pub fn take_events(&self) -> Vec<Event> {
-        std::mem::take(&mut self.shared.lock().events)
-    }
-}
-
-/// What a datagram contained.
-struct TunnelArrival {
-    verdict: SegmentIntegrity,
-    packet: Range<usize>,
-    tag: Option<Arc<dyn PayloadTag>>,
-}
-
-/// The seal of a corrupted payload, as TCP asks for it.
-#[derive(Debug)]
-struct SealedPayload(PayloadSeal);
-
-impl PayloadTag for SealedPayload {
-    fn holds(&self, payload: &[u8]) -> bool {
-        self.0.holds(payload)
-    }
-}
-
 /// The sealed tunnel to other gateways over UDP.
 pub struct TunnelCarrier {
     socket: Socket,
     local: SocketAddr,
-    tunnel: Tunnel,
+    end: TunnelEnd,
     mtu: u16,
     dscp: OuterDscp,
-    now: Instant,
     inbox: Inbox,
-    arrived: [Option<TunnelArrival>; BATCH],
     /// Datagrams without checksum, and with.
     outbox: Outbox,
     checked: Outbox,
     is_unchecked: bool,
-    restarted: Vec<IpAddr>,
-    returned: Vec<IpAddr>,
-    /// Of peers to which not the longest datagrams pass, or did not.
-    path_mtus: Vec<(IpAddr, IpAddr, u16)>,
-    monitor: TunnelMonitor,
-    next_update: Instant,
-    /// Something has been counted since the last update.
-    is_stale: bool,
-    /// A datagram was too long for this host: what is shorter now is due at once.
-    has_refused: bool,
 }
 
 impl TunnelCarrier {
@@ -166,28 +96,17 @@ impl TunnelCarrier {
         let mtu = inner_mtu(longest);
         // Of a datagram, and of the packet that is sealed in it, which may be longer. A peer may have a larger MTU.
         let room = usize::from(longest.max(mtu)).max(2048);
-        let mut carrier = Self {
+        Ok(Self {
             socket,
             local: bound,
-            tunnel,
+            end: TunnelEnd::new(tunnel),
             mtu,
             dscp: config.dscp,
-            now: Instant::ZERO,
             inbox: Inbox::new(HEADROOM, room),
-            arrived: [const { None }; BATCH],
             outbox: Outbox::new(HEADROOM, room),
             checked: Outbox::new(0, room),
             is_unchecked: true,
-            restarted: Vec::new(),
-            returned: Vec::new(),
-            path_mtus: Vec::new(),
-            monitor: TunnelMonitor::default(),
-            next_update: Instant::ZERO,
-            is_stale: true,
-            has_refused: false,
-        };
-        carrier.update(Instant::ZERO);
-        Ok(carrier)
+        })
     }
 
     /// The local address of datagrams.
@@ -197,48 +116,17 @@ impl TunnelCarrier {
 
     /// What the stack must have for addresses: one for each peer.
     pub fn inner_addresses(&self) -> Vec<IpAddr> {
-        self.tunnel.peers().map(|peer| peer.inner.0.into()).collect()
+        self.end.inner_addresses()
     }
 
     /// What became of the last packets of each peer.
     pub fn recorders(&self) -> Vec<FlightRecorder> {
-        self.tunnel.recorders()
+        self.end.recorders()
     }
 
     /// What is known of the tunnel while it runs.
     pub fn monitor(&self) -> TunnelMonitor {
-        self.monitor.clone()
-    }
-
-    /// Takes what has happened, and brings the monitor up to date.
-    fn update(&mut self, now: Instant) {
-        let events: Vec<Event> = std::iter::from_fn(|| self.tunnel.poll_event()).collect();
-        if events.is_empty() && now < self.next_update {
-            return;
-        }
-        self.next_update = now + MONITOR_EVERY;
-        self.is_stale = false;
-        let peers: Vec<PeerStatus> = self.tunnel.peers().collect();
-        for event in &events {
-            // A peer that is lost may come back as the same process: connections have time limits of their own.
-            if let Event::Restarted(PeerId(peer)) = event {
-                self.restarted.push(peers[*peer].inner.1.into());
-            }
-            // Without a session nothing was sent.
-            if let Event::Returned(PeerId(peer)) | Event::Connected(PeerId(peer)) = event {
-                self.returned.push(peers[*peer].inner.1.into());
-            }
-            if let Event::Mtu(PeerId(peer), _) | Event::LongHeaders(PeerId(peer)) = event {
-                let PeerStatus { inner: (ours, theirs), inner_mtu: mtu, .. } = peers[*peer];
-                self.path_mtus.retain(|path| path.1 != IpAddr::V6(theirs));
-                self.path_mtus.push((ours.into(), theirs.into(), mtu));
-            }
-        }
-        let mut seen = self.monitor.shared.lock();
-        let room = MOST_EVENTS.saturating_sub(seen.events.len());
-        seen.events.extend(events.into_iter().take(room));
-        (seen.peers, seen.counters) = (peers, self.tunnel.counters());
-        seen.last_refusal = self.tunnel.last_refusal();
+        self.end.monitor()
     }
 
     /// Sends what is queued in one of the two batches.
@@ -250,8 +138,7 @@ impl TunnelCarrier {
         let outbox = if unchecked { &mut self.outbox } else { &mut self.checked };
         let result = outbox.send(self.socket.as_fd(), true);
         if let Some((to, len)) = outbox.take_too_long() {
-            self.tunnel.refused(self.now, to, len);
-            self.has_refused = true;
+            self.end.on_too_long(to, len);
         }
         result
     }
@@ -262,7 +149,7 @@ impl TunnelCarrier {
         let header = IpHeader { dscp, ..IpHeader::new(self.local.ip(), self.local.ip()) };
         let own_control = Control::of_header(&header, self.local.is_ipv4());
         while !self.checked.is_full() && !self.outbox.is_full() {
-            let Some(own) = self.tunnel.poll_transmit() else { return true };
+            let Some(own) = self.end.poll_transmit() else { return true };
             let outbox = if own.checksum { &mut self.checked } else { &mut self.outbox };
             let Some(slot) = outbox.slot() else { return false };
             let Some(place) = slot.get_mut(..own.datagram.len()) else { continue };
@@ -296,7 +183,7 @@ impl Carrier for TunnelCarrier {
     }
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
-        self.now = clock.now();
+        self.end.on_time(clock.now());
         match self.inbox.receive(self.socket.as_fd(), clock) {
             Ok(_) => {}
             Err(error) => {
@@ -309,38 +196,16 @@ impl Carrier for TunnelCarrier {
             }
         }
         for index in 0..self.inbox.len() {
-            self.arrived[index] = None;
             let (_, ecn) = self.inbox.control(index).marks();
-            let Some(from) = self.inbox.packet(index).2.place() else { continue };
-            let (room, _) = self.inbox.place(index);
-            let arrival = self.tunnel.receive(self.now, from, room, HEADROOM, ecn);
-            self.arrived[index] = arrival.map(|arrival| TunnelArrival {
-                verdict: arrival.verdict,
-                packet: arrival.packet,
-                tag: arrival.seal.map(|seal| Arc::new(SealedPayload(seal)) as Arc<dyn PayloadTag>),
-            });
+            let from = self.inbox.packet(index).2.place();
+            self.end.open(&mut self.inbox, index, from, ecn);
         }
-        self.is_stale = true;
-        self.update(self.now);
+        self.end.on_opened();
         Ok(self.inbox.len())
     }
 
     fn received<'a>(&'a self, packets: &mut Vec<Arrival<'a>>) {
-        for index in 0..self.inbox.len() {
-            let Some(TunnelArrival { verdict, packet, tag }) = &self.arrived[index] else { continue };
-            let (room, at) = self.inbox.with_header(index, HEADROOM);
-            let packet = &room[packet.clone()];
-            let received = match verdict {
-                SegmentIntegrity::Intact => Received::parse(packet, ChecksumTrust::Tcp),
-                SegmentIntegrity::Corrupted => match Segment::parse(packet) {
-                    Ok(segment) => Received::Corrupted(segment),
-                    Err(error) => Received::Malformed(error),
-                },
-                // Whatever its own sums say: a header that was not authenticated is not believed.
-                SegmentIntegrity::Unreadable => Received::Unreadable(Datagram::parse(packet).ok()),
-            };
-            packets.push(Arrival { packet, at, received, is_asking: false, tag: tag.clone() });
-        }
+        self.end.received(&self.inbox, packets);
     }
 
     fn slot(&mut self) -> Option<&mut [u8]> {
@@ -351,8 +216,8 @@ impl Carrier for TunnelCarrier {
         let room = self.outbox.place();
         let inner = Datagram::parse(room.get(HEADROOM..HEADROOM + len).unwrap_or_default());
         let Ok(Datagram { header: inner, .. }) = inner else { return };
-        self.is_stale = true;
-        let sealed = match self.tunnel.seal(self.now, room, HEADROOM..HEADROOM + len) {
+        let (tunnel, now) = self.end.sending();
+        let sealed = match tunnel.seal(now, room, HEADROOM..HEADROOM + len) {
             Ok(sealed) => sealed,
             // As if lost on the way.
             Err(error) => return tracing::trace!(%error, "a segment was not sent"),
@@ -384,34 +249,29 @@ impl Carrier for TunnelCarrier {
 
 impl Housekeeping for TunnelCarrier {
     fn restarted_peers(&mut self) -> Vec<IpAddr> {
-        std::mem::take(&mut self.restarted)
+        self.end.restarted_peers()
     }
 
     fn returned_peers(&mut self) -> Vec<IpAddr> {
-        std::mem::take(&mut self.returned)
+        self.end.returned_peers()
     }
 
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
-        &self.path_mtus
+        self.end.path_mtus()
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let update = self.is_stale.then_some(self.next_update);
-        let at_once = self.has_refused.then_some(Instant::ZERO);
-        self.tunnel.next_deadline().into_iter().chain(update).chain(at_once).min()
+        self.end.next_deadline()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.now = now;
-        self.has_refused = false;
-        self.tunnel.handle_timeout(now);
-        self.update(now);
+        self.end.handle_timeout(now);
     }
 
     fn close(&mut self) {
         // What is sent may be lost. All are told once before one is told again.
         for _ in 0..3 {
-            self.tunnel.close(self.now);
+            self.end.close();
             match self.flush() {
                 Ok(true) => {}
                 Ok(false) => return tracing::debug!("not all peers were told of the end"),
@@ -469,7 +329,7 @@ mod tests {
             own.extend(arrived(&mut far, clock));
             far.flush().expect("a socket");
             arrived(&mut near, clock);
-            near.tunnel.peers().all(|peer| peer.passes_unchecked == Some(true))
+            near.end.tunnel().peers().all(|peer| peer.passes_unchecked == Some(true))
         });
         near.flush().expect("a socket");
         own.extend(arrived(&mut far, clock));
@@ -478,7 +338,7 @@ mod tests {
 
     /// Sends a segment with DSCP EF.
     fn send_segment(near: &mut TunnelCarrier) {
-        let (src, dst) = near.tunnel.peers().next().expect("a peer").inner;
+        let (src, dst) = near.end.tunnel().peers().next().expect("a peer").inner;
         let ip = IpHeader { dscp: Dscp::EF, ..IpHeader::new(src.into(), dst.into()) };
         let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
         let slot = near.slot().expect("room");
