@@ -68,10 +68,10 @@ mod topology;
 
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
-    Arrival, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier, EthernetConfig,
-    FramesCarrier, FramesConfig, FramesSocket, Housekeeping, ModemConfig, OuterDscp, PacketWriter,
-    SealedFramesCarrier, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig, TunnelMonitor, UdpCarrier,
-    UdpConfig,
+    Arrival, Callsign, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier,
+    EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, Housekeeping, ModemConfig, OuterDscp,
+    PacketWriter, SealedFramesCarrier, StreamPlace, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig,
+    TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -9,7 +9,7 @@
 //! | [`streams`] | streams of a host's connections, written and compared |
 //! | [`rng`], [`seeds`] | random numbers, and how a failure is replayed |
 //! | [`corpus`] | the fuzz corpus, and stored files that a test compares with |
-//! | [`namespace`], [`relay`], [`translator`], [`silent`], [`process`] | network namespaces, a UDP relay, an address translator, a destination that does not answer, free addresses, what a test says when it is skipped |
+//! | [`namespace`], [`relay`], [`tnc`], [`translator`], [`silent`], [`process`] | network namespaces, a UDP relay, TNCs that speak KISS, an address translator, a destination that does not answer, free addresses, what a test says when it is skipped |
 //! | [`log`] | what is logged |
 //! | [`program`], [`experiment`] | a program run as its users do, an experiment file |
 
@@ -27,5 +27,6 @@ pub mod rng;
 pub mod seeds;
 pub mod silent;
 pub mod streams;
+pub mod tnc;
 pub mod translator;
 pub mod two_hosts;

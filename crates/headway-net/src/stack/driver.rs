@@ -112,7 +112,11 @@ impl<C: Carrier> Driver<C> {
                     self.sleep(Some(Instant::ZERO))?
                 }
                 Turn::Over if !self.congested => return Ok(()),
-                Turn::Over => self.sleep(None)?,
+                // A carrier may wait for a time before it sends.
+                Turn::Over => {
+                    let due = self.next_deadline();
+                    self.sleep(due)?
+                }
                 // A carrier that is full now has the next turn say what to wait for.
                 Turn::Again => self.sleep(Some(Instant::ZERO))?,
                 // What could not be sent may have made something due.

@@ -147,6 +147,8 @@ impl FrameLink for Datagrams {
         }
     }
 
+    fn judged(&mut self, _is_readable: bool) {}
+
     fn trouble(&mut self) -> Option<String> {
         None
     }

@@ -4,9 +4,17 @@
 //! with its header [`twice`]. It is received as it is, also if it arrived damaged, and there are two ends. The DSCP and the ECN
 //! field are not carried. [`link`] says how frames reach the modem.
 
+mod ax25;
 mod datagrams;
+mod framing;
+#[cfg(test)]
+mod fuzzed;
+mod kiss;
 pub(super) mod link;
+mod marks;
 mod segment;
+mod serial;
+mod stream;
 pub(super) mod twice;
 
 use std::io;
@@ -23,10 +31,12 @@ use super::batch::{Inbox, Outbox};
 use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{BATCH, Name};
 use crate::{Clock, NetError};
+pub use ax25::Callsign;
 pub use datagrams::FramesSocket;
 use link::FrameLink;
 pub use link::ModemConfig;
 use segment::COPY;
+pub use stream::StreamPlace;
 
 /// How a [`FramesCarrier`] is set up.
 #[derive(Clone, Debug)]
@@ -128,6 +138,7 @@ impl Carrier for FramesCarrier {
             self.frame.clear();
             self.frame.extend_from_slice(self.inbox.packet(index).0);
             let found = segment::read(&self.frame, self.frame_mtu, self.inbox.place(index).0, &header);
+            self.link.judged(found.is_readable);
             if found.len > 0 {
                 self.inbox.shorten(index, found.len);
                 self.restored[index] = Some(found.restored);

@@ -23,6 +23,8 @@ pub(super) struct Found {
     pub(super) restored: usize,
     /// Its length from [`HEADROOM`] on.
     pub(super) len: usize,
+    /// One of its headers is right.
+    pub(super) is_readable: bool,
 }
 
 /// Writes the segment of `frame` to `place`, at [`HEADROOM`], with an IP header before it. If neither header is readable, it is
@@ -34,11 +36,15 @@ pub(super) fn read(frame: &[u8], longest: usize, place: &mut [u8], ip: &IpHeader
         let found = write(split, place, ip)?;
         let is_one = is_readable(place, &found, ip)
             && (split.is_the_same_twice() || is_hard_to_mistake(place, &found, ip));
-        is_one.then_some(found)
+        is_one.then_some(Found { is_readable: true, ..found })
     });
     let [likely, _] = DATA_HEADERS;
     let mut unreadable = |copy| write(&Split::new(frame, copy, false)?, place, ip);
-    readable.or_else(|| unreadable(likely)).or_else(|| unreadable(0)).unwrap_or(Found { restored: 0, len: 0 })
+    readable.or_else(|| unreadable(likely)).or_else(|| unreadable(0)).unwrap_or(Found {
+        restored: 0,
+        len: 0,
+        is_readable: false,
+    })
 }
 
 fn write(split: &Split<'_>, place: &mut [u8], ip: &IpHeader) -> Option<Found> {
@@ -46,7 +52,7 @@ fn write(split: &Split<'_>, place: &mut [u8], ip: &IpHeader) -> Option<Found> {
     let room = &mut place[..HEADROOM + len];
     let restored = compact::expand(room, HEADROOM, &WIRE);
     give_header(room, restored, ip);
-    Some(Found { restored, len })
+    Some(Found { restored, len, is_readable: false })
 }
 
 fn is_readable(place: &[u8], found: &Found, ip: &IpHeader) -> bool {

@@ -134,7 +134,9 @@ impl Carrier for SealedFramesCarrier {
         for index in 0..self.inbox.len() {
             self.frame.clear();
             self.frame.extend_from_slice(self.inbox.packet(index).0);
-            let len = read(&self.frame, self.frame_mtu, self.inbox.place(index).0, self.end.tunnel());
+            let (len, is_intact) =
+                read(&self.frame, self.frame_mtu, self.inbox.place(index).0, self.end.tunnel());
+            self.link.judged(is_intact);
             self.inbox.shorten(index, len);
             self.end.open(&mut self.inbox, index, (len > 0).then_some(PEER), Ecn::NotEct);
         }
@@ -173,17 +175,20 @@ impl Carrier for SealedFramesCarrier {
     }
 }
 
-/// Writes the datagram of a frame to the end of `place`, behind [`HEADROOM`]; returns its length. If neither header is intact, it is
-/// what most frames are.
-fn read(frame: &[u8], longest: usize, place: &mut [u8], tunnel: &Tunnel) -> usize {
+/// Writes the datagram of a frame to the end of `place`, behind [`HEADROOM`]; returns its length, and whether
+/// one of its headers is intact. If none is, it is what most frames are.
+fn read(frame: &[u8], longest: usize, place: &mut [u8], tunnel: &Tunnel) -> (usize, bool) {
     let lengths = HeaderLengths { usual: &USUAL, declared: header_len(frame), all: ALL };
     let intact = twice::find(frame, longest, &lengths, |split| {
         let len = split.write(place, HEADROOM)?;
         tunnel.has_intact_header(&place[HEADROOM..HEADROOM + len]).then_some(len)
     });
+    if let Some(len) = intact {
+        return (len, true);
+    }
     let mut damaged = |copy| twice::Split::new(frame, copy, false)?.write(place, HEADROOM);
     let declared = lengths.declared.unwrap_or(USUAL[0]);
-    intact.or_else(|| damaged(declared)).or_else(|| damaged(0)).unwrap_or_default()
+    (damaged(declared).or_else(|| damaged(0)).unwrap_or_default(), false)
 }
 
 impl Housekeeping for SealedFramesCarrier {

@@ -1,7 +1,7 @@
-//! TCP over the frames of a modem: damaged in many places, in both directions, also where headers are; cut short, and
-//! among datagrams that are no frames. A modem's program that starts late, and once more.
+//! Datagrams of a modem's program: damaged, also where headers are, cut short, and among datagrams that are no frames. A modem's
+//! program that starts late, and once more.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,66 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use headway_net::{FramesCarrier, FramesConfig, FramesSocket, ModemConfig, Stack, StackConfig, TcpStream};
-use headway_tcp::{Profile, Statistics, Variant};
-use headway_test_fixture::pattern::Pattern;
+use headway_net::{FramesCarrier, FramesConfig, FramesSocket, ModemConfig, Stack};
 use headway_test_fixture::process::{free_addresses, wait_until};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::both_ways;
 
 /// The header of a datagram, which the modem makes.
 const HEADER: usize = 8;
 
 fn start(local: FramesSocket, modem: FramesSocket, own: u8) -> Stack {
-    let address = |host| SocketAddr::from(([10, 77, 2, host], 0)).ip();
-    let (address, peer) = (address(own), address(3 - own));
-    let modem = ModemConfig::Datagrams { local, modem };
-    let carrier = FramesCarrier::open(&FramesConfig { modem, address, peer, mtu: 1500 }).unwrap();
-    let profile = Some(Variant::Headway.apply(Profile::modern()));
-    Stack::start(carrier, StackConfig { addresses: vec![address], profile, ..StackConfig::default() })
-        .unwrap()
-}
-
-/// Sends `len` bytes each way over a connection of the two, and compares all of them. What both ends say of it; `half` is
-/// called when half of the client's have been sent.
-async fn both_ways(stacks: &[Stack; 2], len: usize, half: impl FnOnce()) -> [Statistics; 2] {
-    let address = SocketAddr::from(([10, 77, 2, 2], 80));
-    let listener = stacks[1].listen(address, 1).unwrap();
-    let (client, server) = tokio::join!(stacks[0].connect(address), listener.accept());
-    let (mut client, (mut server, _)) = (client.unwrap(), server.unwrap());
-    let (up, down) = (Pattern(31), Pattern(32));
-    {
-        let ((client_in, mut client_out), (server_in, mut server_out)) =
-            (tokio::io::split(&mut client), tokio::io::split(&mut server));
-        let send_up = async {
-            client_out.write_all(&up.bytes(0, len / 2)).await.unwrap();
-            half();
-            client_out.write_all(&up.bytes(len / 2, len - len / 2)).await.unwrap();
-            client_out.shutdown().await.unwrap();
-        };
-        let send_down = async {
-            server_out.write_all(&down.bytes(0, len)).await.unwrap();
-            server_out.shutdown().await.unwrap();
-        };
-        let ((), (), got_up, got_down) =
-            tokio::join!(send_up, send_down, receive(server_in, up), receive(client_in, down));
-        assert_eq!((got_up, got_down), (len, len));
-    }
-    [client, server].map(|end: TcpStream| end.statistics().unwrap())
-}
-
-async fn receive(mut stream: impl tokio::io::AsyncRead + Unpin, pattern: Pattern) -> usize {
-    let (mut len, mut buffer) = (0, vec![0; 1 << 14]);
-    loop {
-        match stream.read(&mut buffer).await.unwrap() {
-            0 => return len,
-            n => {
-                pattern.check(len, &buffer[..n]);
-                len += n;
-            }
-        }
-    }
+    super::start(ModemConfig::Datagrams { local, modem }, own, 1500)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
