@@ -7,8 +7,8 @@ use clap::{ArgAction, Args, value_parser};
 use headway_command::output::{LogWriter, create};
 use headway_command::{BadOption, Named, OutputError, require_distinct};
 use headway_net::{
-    Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, LogFile,
-    ModemConfig, Prefix, QlogFile, Stack, StackConfig, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
+    Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, LogFile, ModemConfig, Prefix,
+    QlogFile, Stack, StackConfig, StreamPlace, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
 };
 use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
 use headway_tcp::congestion::Algorithm;
@@ -61,15 +61,30 @@ pub struct NetworkArguments {
     /// an address with a port or unix:PATH
     #[arg(long, num_args = 2, value_names = ["LOCAL", "MODEM"], group = "carrier", requires_all = ["address", "peer_address"])]
     frames: Option<Vec<String>>,
+    /// A TNC that speaks KISS, over TCP or at a serial device; damaged frames too, where it hands them up (docs/live.md)
+    #[arg(long, value_name = "HOST:PORT|DEVICE:SPEED", group = "carrier", requires_all = ["callsign", "peer_callsign", "address", "peer_address"])]
+    kiss: Option<String>,
+    /// With --kiss, the station at this end, such as N0CALL-1
+    #[arg(long, value_name = "CALLSIGN")]
+    callsign: Option<String>,
+    /// With --kiss, the station at the other end
+    #[arg(long, value_name = "CALLSIGN")]
+    peer_callsign: Option<String>,
+    /// A serial line without a frame check, such as that of a radio module (docs/live.md)
+    #[arg(long, value_name = "DEVICE:SPEED", group = "carrier", requires_all = ["address", "peer_address"])]
+    serial: Option<String>,
+    /// With --kiss or --serial, half duplex: send nothing for this long after something was received [default: 0s]
+    #[arg(long, value_name = "TIME")]
+    turnaround: Option<Duration>,
     /// The kernel's TCP, for comparison
     #[arg(long, action = ArgAction::SetTrue, group = "carrier", conflicts_with_all = NOT_OF_THE_KERNEL)]
     kernel: bool,
-    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp and --frames, a
-    /// name for this end, at this end only [default with --udp: the outer address]
+    /// The local address with its prefix length, such as 10.77.2.2/24; with --udp and the frames of
+    /// a modem, a name for this end, at this end only [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS/LEN")]
     address: Option<String>,
-    /// With --tun, the kernel's address [default: the first other address of the network]; with --udp and --frames,
-    /// a name for the peer, at this end only [default with --udp: the outer address]
+    /// With --tun, the kernel's address [default: the first other address of the network]; with --udp and the
+    /// frames of a modem, a name for the peer, at this end only [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
     /// With --packet, the gateway to other networks
@@ -83,7 +98,8 @@ pub struct NetworkArguments {
     /// counted as its damaged packets
     #[arg(long, value_name = "ADDRESS")]
     only_peer: Option<IpAddr>,
-    /// MTU [default: the interface's; with --udp 1500, all headers included; with --frames 1500, the longest frame]
+    /// MTU [default: the interface's; with --udp 1500, all headers included; of a
+    /// modem the longest frame, 1500, with --kiss 255]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
     /// The DSCP of all packets sent, by name (EF, LE, VOICE-ADMIT, CS0 to CS7, AF11 to AF43) or number (0 to 63)
@@ -133,6 +149,8 @@ pub struct NetworkArguments {
 
 /// All headers, and some data.
 const LEAST_MTU: u16 = 128;
+/// The same of the frames of a modem, which have headers twice.
+const LEAST_FRAME: u16 = 160;
 /// How long a connection may take to open.
 const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(20);
 /// The silence after which an open connection is given up, if nothing is outstanding.
@@ -159,9 +177,7 @@ impl NetworkArguments {
         wrap: impl FnOnce(Box<dyn Carrier>) -> Box<dyn Carrier>,
     ) -> Result<Transport, TransportError> {
         start_log(self.verbose);
-        if let Some(peer) =
-            self.only_peer.filter(|_| self.udp.is_some() || self.frames.is_some() || self.kernel)
-        {
+        if let Some(peer) = self.only_peer.filter(|_| self.udp.is_some() || self.has_modem() || self.kernel) {
             const EXPECTED: &str = "expected --tun or --packet with --only-peer: otherwise this machine's kernel \
                                     drops packets whose IP header is corrupted";
             return Err(bad("--only-peer", peer.to_string(), EXPECTED));
@@ -177,10 +193,10 @@ impl NetworkArguments {
         let limit = self.connect_limit()?;
         let mut reach = Reach::Any;
         let profile = self.tcp()?;
-        let has_other = self.packet.is_some() || self.frames.is_some();
+        let has_other = self.packet.is_some() || self.has_modem();
         let of_environment = || if has_other { None } else { udp_of_environment() };
         let udp = self.udp.clone().or_else(of_environment);
-        let carriers = (&self.tun, &udp, &self.packet, &self.frames);
+        let carriers = (&self.tun, &udp, &self.packet, self.modem()?);
         let (carrier, addresses): (Box<dyn Carrier>, Vec<IpAddr>) = match carriers {
             (Some(device), ..) => {
                 let address = self.prefix("--tun")?;
@@ -220,8 +236,8 @@ impl NetworkArguments {
                 };
                 (Box::new(EthernetCarrier::open(&config)?), vec![address.address()])
             }
-            (.., Some(ends)) => {
-                let config = self.frames_config(ends)?;
+            (.., Some(modem)) => {
+                let config = self.frames_config(modem)?;
                 reach = Reach::Only(config.peer);
                 (Box::new(FramesCarrier::open(&config)?), vec![config.address])
             }
@@ -256,6 +272,14 @@ impl NetworkArguments {
         }
         if self.offload && self.tun.is_none() {
             return Err(bad("--offload", "", "expected --tun DEVICE with it"));
+        }
+        for (option, value) in [("--callsign", &self.callsign), ("--peer-callsign", &self.peer_callsign)] {
+            if let Some(value) = value.as_ref().filter(|_| self.kiss.is_none()) {
+                return Err(bad(option, value, "expected --kiss with it"));
+            }
+        }
+        if let Some(time) = self.turnaround.filter(|_| self.kiss.is_none() && self.serial.is_none()) {
+            return Err(bad("--turnaround", time.to_string(), "expected --kiss or --serial with it"));
         }
         Ok(())
     }
@@ -341,20 +365,59 @@ impl NetworkArguments {
         self.address.as_deref().map(read).transpose()
     }
 
-    fn frames_config(&self, ends: &[String]) -> Result<FramesConfig, TransportError> {
-        let socket =
-            |text: &str| text.parse::<FramesSocket>().map_err(|expected| bad("--frames", text, expected));
-        let ([local, modem], Some(address), Some(peer)) = (ends, self.name_of_this_end()?, self.peer_address)
-        else {
+    fn has_modem(&self) -> bool {
+        self.frames.is_some() || self.kiss.is_some() || self.serial.is_some()
+    }
+
+    /// The modem of the options.
+    fn modem(&self) -> Result<Option<ModemConfig>, TransportError> {
+        let turnaround = self.turnaround.unwrap_or_default();
+        if let Some(ends) = &self.frames {
+            let [local, modem] = &ends[..] else {
+                return Err(bad("--frames", ends.join(" "), "expected LOCAL MODEM"));
+            };
+            let socket =
+                |text: &String| text.parse().map_err(|expected: &str| bad("--frames", text, expected));
+            return Ok(Some(ModemConfig::Datagrams { local: socket(local)?, modem: socket(modem)? }));
+        }
+        if let Some(place) = &self.kiss {
+            let station = |option, callsign: &Option<String>| {
+                let text = callsign.as_deref().unwrap_or_default();
+                text.parse().map_err(|expected: &str| bad(option, text, expected))
+            };
+            return Ok(Some(ModemConfig::Kiss {
+                place: place.parse().map_err(|expected: &str| bad("--kiss", place, expected))?,
+                callsign: station("--callsign", &self.callsign)?,
+                peer: station("--peer-callsign", &self.peer_callsign)?,
+                turnaround,
+            }));
+        }
+        let Some(place) = &self.serial else { return Ok(None) };
+        match place.parse() {
+            Ok(StreamPlace::Serial { device, speed }) => {
+                Ok(Some(ModemConfig::Serial { device, speed, turnaround }))
+            }
+            _ => Err(bad("--serial", place, "expected DEVICE:SPEED, such as /dev/ttyUSB0:57600")),
+        }
+    }
+
+    fn frames_config(&self, modem: ModemConfig) -> Result<FramesConfig, TransportError> {
+        let (Some(address), Some(peer)) = (self.name_of_this_end()?, self.peer_address) else {
             return Err(bad(
-                "--frames",
-                ends.join(" "),
-                "expected LOCAL MODEM, --address and --peer-address",
+                "--address",
+                "",
+                "expected --address and --peer-address with the frames of a modem",
             ));
         };
-        let (local, modem) = (socket(local)?, socket(modem)?);
-        let modem = ModemConfig::Datagrams { local, modem };
-        Ok(FramesConfig { modem, address, peer, mtu: self.mtu.unwrap_or(1500) })
+        let mtu = self.mtu.unwrap_or(modem.usual_mtu());
+        if mtu < LEAST_FRAME {
+            return Err(bad(
+                "--mtu",
+                mtu.to_string(),
+                format!("expected at least {LEAST_FRAME} with the frames of a modem"),
+            ));
+        }
+        Ok(FramesConfig { modem, address, peer, mtu })
     }
 
     fn tcp(&self) -> Result<Profile, TransportError> {

@@ -89,9 +89,18 @@ pub struct ModemTable {
     /// Its frames in datagrams: where received ones come, and the socket of its program, each an address with a port or
     /// `unix:PATH`; a relative path begins at the configuration's folder.
     pub frames: Option<[String; 2]>,
-    /// The longest frame, in bytes.
-    #[serde(default = "default_mtu")]
-    pub mtu: u16,
+    /// A TNC that speaks KISS: `HOST:PORT` or `DEVICE:SPEED`.
+    pub kiss: Option<String>,
+    /// With `kiss`, the station at this end, such as `N0CALL-1`.
+    pub callsign: Option<String>,
+    /// With `kiss`, the station at the other end.
+    pub peer_callsign: Option<String>,
+    /// A serial line without a frame check: `DEVICE:SPEED`, such as `/dev/ttyUSB0:57600`.
+    pub serial: Option<String>,
+    /// With `kiss` or `serial`, how long nothing is sent after something was received (half duplex), such as `300ms`.
+    pub turnaround: Option<String>,
+    /// The longest frame, in bytes; 255 with `kiss` and 1500 otherwise if left out.
+    pub mtu: Option<u16>,
 }
 
 /// What is logged.

@@ -1,10 +1,12 @@
 //! The link of a gateway over the frames of a modem.
 
 use std::path::Path;
+use std::str::FromStr;
 
-use headway_net::{FramesSocket, ModemConfig};
+use headway_net::{ModemConfig, StreamPlace};
 
 use super::file::{Config, ModemTable, any_address, default_dscp, default_mtu};
+use super::settings::duration;
 use crate::TrunkError;
 
 /// The shortest frame that carries a handshake, and segments with some data.
@@ -28,17 +30,59 @@ impl ModemTable {
     }
 
     fn link(&self) -> Result<ModemConfig, TrunkError> {
-        let Some([local, modem]) = &self.frames else {
-            return Err(TrunkError::value("[modem]", "none", "frames = [\"LOCAL\", \"MODEM\"]"));
-        };
-        let socket = |text: &String| {
-            text.parse::<FramesSocket>().map_err(|expected| {
-                let expected = expected.strip_prefix("expected ").unwrap_or(expected);
-                TrunkError::value("modem.frames", format!("{text:?}"), expected)
-            })
-        };
-        Ok(ModemConfig::Datagrams { local: socket(local)?, modem: socket(modem)? })
+        let turnaround = self.turnaround.as_deref().map(|text| duration("modem.turnaround", text));
+        let turnaround = turnaround.transpose()?.unwrap_or_default();
+        let has_stream = self.kiss.is_some() || self.serial.is_some();
+        for (key, value, is_of_use, with) in [
+            ("callsign", &self.callsign, self.kiss.is_some(), "kiss"),
+            ("peer-callsign", &self.peer_callsign, self.kiss.is_some(), "kiss"),
+            ("turnaround", &self.turnaround, has_stream, "kiss or serial"),
+        ] {
+            if let Some(value) = value.as_ref().filter(|_| !is_of_use) {
+                return Err(TrunkError::value(format!("modem.{key}"), value, format!("{with} with it")));
+            }
+        }
+        match (&self.frames, &self.kiss, &self.serial) {
+            (Some([local, modem]), None, None) => Ok(ModemConfig::Datagrams {
+                local: read("frames", Some(local))?,
+                modem: read("frames", Some(modem))?,
+            }),
+            (None, Some(place), None) => Ok(ModemConfig::Kiss {
+                place: read("kiss", Some(place))?,
+                callsign: read("callsign", self.callsign.as_ref())?,
+                peer: read("peer-callsign", self.peer_callsign.as_ref())?,
+                turnaround,
+            }),
+            (None, None, Some(place)) => match read("serial", Some(place))? {
+                StreamPlace::Serial { device, speed } => {
+                    Ok(ModemConfig::Serial { device, speed, turnaround })
+                }
+                StreamPlace::Tcp(_) => {
+                    let expected = "DEVICE:SPEED, such as /dev/ttyUSB0:57600";
+                    Err(TrunkError::value("modem.serial", format!("{place:?}"), expected))
+                }
+            },
+            (frames, kiss, serial) => {
+                let given =
+                    [("frames", frames.is_some()), ("kiss", kiss.is_some()), ("serial", serial.is_some())];
+                let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(key, _)| *key).collect();
+                let got = if given.is_empty() { "none".to_owned() } else { given.join(" and ") };
+                Err(TrunkError::value(
+                    "[modem]",
+                    got,
+                    "one of frames = [\"LOCAL\", \"MODEM\"], kiss and serial",
+                ))
+            }
+        }
     }
+}
+
+fn read<T: FromStr<Err = &'static str>>(key: &str, text: Option<&String>) -> Result<T, TrunkError> {
+    let text = text.map_or("", String::as_str);
+    text.parse().map_err(|expected: &str| {
+        let expected = expected.strip_prefix("expected ").unwrap_or(expected);
+        TrunkError::value(format!("modem.{key}"), format!("{text:?}"), expected)
+    })
 }
 
 impl Config {
@@ -67,10 +111,12 @@ impl Config {
             let expected = "nothing with [modem], at whose other end the peer is";
             return Err(TrunkError::value(format!("peer {peer}: endpoint"), endpoint.to_string(), expected));
         }
-        if table.mtu < LEAST_MTU {
+        let link = table.link()?;
+        let mtu = table.mtu.unwrap_or(link.usual_mtu());
+        if mtu < LEAST_MTU {
             let expected = format!("at least {LEAST_MTU} bytes");
-            return Err(TrunkError::value("modem.mtu", table.mtu.to_string(), expected));
+            return Err(TrunkError::value("modem.mtu", mtu.to_string(), expected));
         }
-        Ok(Some(Modem { link: table.link()?, mtu: table.mtu }))
+        Ok(Some(Modem { link, mtu }))
     }
 }

@@ -313,6 +313,6 @@ fn read_memory(text: &str) -> Result<u64, TrunkError> {
     Ok(size.bytes())
 }
 
-fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {
+pub(super) fn duration(key: &str, text: &str) -> Result<Duration, TrunkError> {
     text.parse().map_err(|error: ParseUnitError| TrunkError::value(key, format!("{text:?}"), error.expected))
 }

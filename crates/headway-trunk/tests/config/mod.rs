@@ -56,7 +56,7 @@ fn wrong_configurations_are_refused_by_name() {
         (good.replace("'key'", "'short'"), &["short", "3 characters", "32 bytes"]),
         ("gateway.key-file = 'key'".into(), &["[[peer]]", "at least one"]),
         (format!("gateway.mtu = 100\n{good}"), &["gateway.mtu", "100", "576"]),
-        (format!("{good}[modem]"), &["gateway.toml: [modem]: got none: expected frames = ["]),
+        (format!("{good}[modem]"), &["gateway.toml: [modem]: got none: expected one of frames = ["]),
         (
             format!("{good}[modem]\nframes = ['unix:a', 'near']"),
             &[
@@ -69,6 +69,30 @@ fn wrong_configurations_are_refused_by_name() {
             &["modem.frames: got \"unix:\": expected a path"],
         ),
         (format!("{good}[modem]\nframes = ['unix:a']"), &["gateway.toml: line 6: ", "an array of length 2"]),
+        (
+            format!("{good}[modem]\nkiss = 'tnc:8001'\nserial = '/dev/ttyUSB0:9600'"),
+            &["[modem]: got kiss and serial: expected one of"],
+        ),
+        (
+            format!("{good}[modem]\nkiss = '8001'\ncallsign = 'N0CALL'"),
+            &["modem.kiss: got \"8001\": expected HOST:PORT, such as 127.0.0.1:8001, or DEVICE:SPEED"],
+        ),
+        (
+            format!("{good}[modem]\nkiss = 'tnc:8001'\ncallsign = 'N0CALL'"),
+            &["modem.peer-callsign: got \"\": expected up to six capital letters"],
+        ),
+        (
+            format!("{good}[modem]\nserial = 'tnc:8001'"),
+            &["modem.serial: got \"tnc:8001\": expected DEVICE:SPEED"],
+        ),
+        (
+            format!("{good}[modem]\nserial = '/dev/ttyUSB0:9600'\ncallsign = 'A'"),
+            &["modem.callsign: got A: expected kiss with it"],
+        ),
+        (
+            format!("{good}[modem]\nserial = '/dev/ttyUSB0:9600'\nturnaround = 'long'"),
+            &["modem.turnaround: got \"long\": expected a time"],
+        ),
         (
             format!("{good}[modem]\nframes = ['unix:a', 'unix:b']\nmtu = 100"),
             &["gateway.toml: modem.mtu: got 100: expected at least 200 bytes"],

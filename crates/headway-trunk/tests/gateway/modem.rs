@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 use headway_test_fixture::process::free_addresses;
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
+use headway_test_fixture::tnc::{Tncs, damage};
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
 use tempfile::TempDir;
@@ -132,5 +133,24 @@ async fn one_of_two_headers_is_hit_in_every_frame() {
         assert_eq!((status.corrupted, status.unreadable), (0, 0), "{status:?}");
         // What comes under a session of a handshake that crossed another.
         assert!(status.ignored <= 2, "{status:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_byte_crosses_tncs_that_damage_frames() {
+    let tncs = Tncs::start(damage);
+    let modem = |own: usize| {
+        let (place, peer) = (tncs.places()[own], 1 - own);
+        format!(
+            "kiss = '{place}'\ncallsign = 'N0CALL-{own}'\npeer-callsign = 'N0CALL-{peer}'\nturnaround = '5ms'"
+        )
+    };
+    let pair = ModemPair::start([modem(0), modem(1)]).await;
+    pair.exchange(20_000).await;
+    sleep(Duration::from_millis(500)).await;
+    for (gateway, place) in pair.gateways.iter().zip(tncs.places()) {
+        let status = gateway.status();
+        assert!(status.corrupted > 5, "damage did arrive: {status:?}");
+        assert_eq!(status.place(), format!("modem {place}"));
     }
 }

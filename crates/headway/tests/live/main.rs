@@ -8,6 +8,7 @@ mod ethernet;
 mod http;
 #[cfg(feature = "kernel")]
 mod kernel;
+mod kiss;
 mod lab;
 mod mininet;
 mod modem;

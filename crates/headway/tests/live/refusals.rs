@@ -20,10 +20,22 @@ fn a_network_is_needed() {
     let complaint = refuse(&["nc", "192.0.2.1", "80"], 2);
     assert!(
         complaint
-            .contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM or --kernel"),
+            .contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM, --kiss PLACE, --serial DEVICE:SPEED or --kernel"),
         "{complaint}"
     );
 }
+
+/// What `--kiss` needs.
+const KISS: [&str; 8] = [
+    "--callsign",
+    "N0CALL-1",
+    "--peer-callsign",
+    "N0CALL-2",
+    "--address",
+    "10.77.2.1",
+    "--peer-address",
+    "10.77.2.2",
+];
 
 #[test]
 fn invalid_networks_are_named() {
@@ -76,6 +88,22 @@ fn invalid_networks_are_named() {
         (&["--udp", "127.0.0.1", "127.0.0.1:1"], "an address with a port"),
         (&["--udp", "127.0.0.1:1", "[::1]:1"], "one family"),
         (&["--udp", "0.0.0.0:0", "any"], "an inner address, if any peer"),
+        (&["--kernel", "--callsign", "N0CALL"], "--callsign N0CALL: expected --kiss with it"),
+        (&["--kernel", "--turnaround", "1s"], "--turnaround 1s: expected --kiss or --serial with it"),
+        (&[&["--kiss", "localhost"], &KISS[..]].concat(), "--kiss localhost: expected HOST:PORT"),
+        (
+            &[&["--kiss", "localhost:1", "--callsign", "n0call"], &KISS[2..]].concat(),
+            "--callsign n0call: expected up to six capital letters",
+        ),
+        (
+            &[&["--kiss", "localhost:1", "--callsign", "N0CALL-2"], &KISS[2..]].concat(),
+            "callsigns N0CALL-2 and N0CALL-2: expected two",
+        ),
+        (&[&["--serial", "localhost:1"], &KISS[4..]].concat(), "--serial localhost:1: expected DEVICE:SPEED"),
+        (
+            &[&["--serial", "/dev/ttyUSB9:9600", "--mtu", "130"], &KISS[4..]].concat(),
+            "--mtu 130: expected at least 160",
+        ),
         (&["--packet", "lo", "--address", "127.0.0.1/8"], "machine's kernel does not have"),
         (
             &["--packet", "lo", "--address", "2001:db8::2/64", "--gateway", "10.0.0.1"],
@@ -92,6 +120,9 @@ fn invalid_networks_are_named() {
 fn missing_things_are_named() {
     let complaint = refuse(&["nc", "h", "1", "--packet", "no-such-one", "--address", "10.0.0.1/24"], 1);
     assert!(complaint.contains("no-such-one") && complaint.contains("ip link"), "{complaint}");
+    let complaint =
+        refuse(&[&["nc", "10.77.2.2", "1", "--serial", "/no/such/tty:9600"], &KISS[4..]].concat(), 1);
+    assert!(complaint.contains("/no/such/tty:9600: No such file"), "{complaint}");
     let complaint = refuse(&["serve", "/no/such/folder", "--kernel"], 2);
     assert!(complaint.contains("/no/such/folder"), "{complaint}");
     let complaint = refuse(&["fetch", "--kernel", "https://localhost/file"], 2);
