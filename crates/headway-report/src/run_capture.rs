@@ -195,15 +195,23 @@ mod tests {
                 let graph = receiver.directions[0].graph.as_ref().expect("points were asked for");
                 let new = graph.sent.points().iter().chain(graph.out_of_order.points());
                 let last = new.filter(|segment| segment.len > 0).map(|segment| segment.at).max();
-                let time = last.map(|at| at.saturating_since(Instant::ZERO));
-                assert_eq!(
-                    time.map(Duration::as_secs_f64),
-                    Some(outcome.metrics.seconds),
+                let time = |at: Instant| at.saturating_since(Instant::ZERO).as_secs_f64();
+                let seconds = outcome.metrics.seconds;
+                // The last missing blocks may come in a patch, whose bytes the analysis has seen before.
+                let mut again = graph.retransmitted.points().iter().map(|segment| time(segment.at));
+                assert!(last.is_some_and(|at| time(at) <= seconds), "{variant} {seed}");
+                assert!(
+                    last.is_some_and(|at| time(at) == seconds) || again.any(|at| at == seconds),
                     "{variant} {seed}"
                 );
-                // Intact blocks of damaged segments count for the receiver, and not for the analysis.
+                // Segments that patches complete count for the receiver, and not for the analysis.
                 let unique = receiver.directions[0].data.unique_bytes;
-                let least = if variant == Variant::Headway { SIZE - SIZE / 20 } else { SIZE };
+                let damaged: u64 = receiver.directions[0]
+                    .damage
+                    .values()
+                    .map(|damage| damage.corrupted + damage.unreadable)
+                    .sum();
+                let least = if variant == Variant::Headway { SIZE - damaged * 1448 } else { SIZE };
                 assert!((least..=SIZE).contains(&unique), "{variant} {seed}: {unique}");
             }
         }

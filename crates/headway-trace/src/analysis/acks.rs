@@ -26,7 +26,7 @@ impl Acks {
         let flags = segment.tcp.flags;
         self.packets += 1;
         let is_pure = !flags.intersects(TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST);
-        self.pure += u64::from(is_pure && segment.payload.is_empty());
+        self.pure += u64::from(is_pure && !segment.carries_data());
         let blocks = segment.options.sack.as_slice();
         if blocks.is_empty() || flags.contains(TcpFlags::RST) {
             return;

@@ -120,7 +120,7 @@ impl Connection {
         let flags = segment.tcp.flags;
         this.count(segment, at);
         this.open(segment);
-        if packet.missing > 0 && !segment.payload.is_empty() {
+        if packet.missing > 0 && segment.carries_data() {
             this.cut(packet.missing);
         }
         let is_closed = other.windows.latest == Some(0);
@@ -176,7 +176,7 @@ fn acknowledge(
     // bits are both off, (d) the acknowledgment number is equal to the greatest acknowledgment
     // received on the given connection ... and (e) the advertised window in the incoming
     // acknowledgment equals the advertised window in the last incoming acknowledgment."
-    let repeats = segment.payload.is_empty() && other.una == Some(ack) && this.windows.latest == Some(window);
+    let repeats = !segment.carries_data() && other.una == Some(ack) && this.windows.latest == Some(window);
     let is_plain = !flags.intersects(TcpFlags::SYN | TcpFlags::FIN | TcpFlags::RST);
     let is_duplicate = repeats && is_plain && other.outstanding() > 0;
     if is_duplicate {

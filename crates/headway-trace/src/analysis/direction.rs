@@ -290,6 +290,9 @@ impl Direction {
             self.fin = Some(end - 1);
         }
         if end == start {
+            if segment.is_patch() {
+                self.count_patch(flags, start, segment.blocks.len() as u64, at);
+            }
             return None;
         }
         let is_probe = is_closed && data > 0 && !flags.contains(TcpFlags::SYN);
@@ -315,6 +318,14 @@ impl Direction {
         }
         self.draw(&place, data as u32, at);
         Some(place)
+    }
+
+    /// A patch has data once more, and takes no sequence space.
+    fn count_patch(&mut self, flags: TcpFlags, start: u64, bytes: u64, at: Instant) {
+        self.retransmitted.add(bytes);
+        self.count_data(flags, bytes, 0, at);
+        let place = CountedSegment { start, again: bytes, out_of_order: false, is_probe: false };
+        self.draw(&place, bytes as u32, at);
     }
 
     fn count_data(&mut self, flags: TcpFlags, bytes: u64, new_bytes: u64, at: Instant) {

@@ -94,7 +94,8 @@ pub(crate) fn examine<'a>(packet: &Packet<'a>, scratch: &'a mut Vec<u8>) -> Seen
     if segment.ip_header_len + 20 > captured {
         return Seen::Cut;
     }
-    let end = segment.header_len + segment.payload.len();
+    let patch = if segment.is_patch() { segment.blocks.len() } else { 0 };
+    let end = segment.header_len + segment.payload.len() + patch;
     // At most the longest IP packet.
     let missing = end.saturating_sub(captured.max(segment.header_len)) as u32;
     let sum = if end > captured { SumState::Unknown } else { sum_state(&segment, whole) };

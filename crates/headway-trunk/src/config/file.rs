@@ -40,10 +40,10 @@ pub struct Config {
 pub struct GatewayConfig {
     /// The file with its secret key, readable by its owner only; a relative path begins at the configuration's folder.
     pub key_file: PathBuf,
-    /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any. Not with [modem].
+    /// The UDP address and port of the tunnel. Peers that know it begin; port 0 is any. Not with `[modem]`.
     #[serde(default = "any_address", deserialize_with = "socket_address::deserialize")]
     pub listen: SocketAddr,
-    /// The longest IP packet on the link, in bytes; not with [modem].
+    /// The longest IP packet on the link, in bytes; not with `[modem]`.
     #[serde(default = "default_mtu")]
     pub mtu: u16,
     /// How long the link may be down before streams fail, such as `10min`.
@@ -55,7 +55,7 @@ pub struct GatewayConfig {
     #[serde(default)]
     pub own_path: bool,
     /// The DSCP of the tunnel's datagrams: a name (`EF`, `AF11` to `AF43`, `CS0` to `CS7`, `LE`), a number from 0 to 63, or `copy`
-    /// for that of the host whose stream is inside. Not with [modem], whose frames have none.
+    /// for that of the host whose stream is inside. Not with `[modem]`, whose frames have none.
     #[serde(default = "default_dscp")]
     pub dscp: String,
     /// A Unix socket at which `headway trunk status` can ask; none if left out. The gateway makes it and removes it: nothing
