@@ -91,6 +91,7 @@ impl Connection {
             self.statistics.damaged_implausible += 1;
             DamageOutcome::Implausible
         };
+        let len = (segment.payload.len() + segment.blocks.len()) as u32;
         cx.emit(|| Event::Damaged { seq, len, outcome });
         Some(outcome)
     }
