@@ -17,7 +17,7 @@ pub struct Translator {
 
 impl Translator {
     /// Hosts send to `inlet`; their datagrams leave from ports at `outside`, to `server`. All ports are forgotten each time
-    /// that so many datagrams have passed.
+    /// that this number of datagrams has passed.
     pub fn new(inlet: SocketAddr, outside: IpAddr, server: SocketAddr, lifetime: usize) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let inside = UdpSocket::bind(inlet).expect("a free address");

@@ -31,7 +31,7 @@ async fn frames_that_are_damaged_cut_and_split() {
     }
 }
 
-/// Each end sends only where it has heard nothing of the other for a while: most ACKs wait, and one of them stands for all.
+/// Each end sends only where it has heard nothing of the other for a while: most ACKs wait, and the last acknowledges all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn half_duplex() {
     let tncs = Tncs::start(|_, frame| vec![frame]);

@@ -290,7 +290,7 @@ impl Connection {
         } else {
             acknowledged.sent_at.map(|sent| cx.now.saturating_since(sent))
         };
-        // The echo of a SYN before the last: the answer to it was late, or lost and sent again to the last. The second is usual where
+        // The echo of a SYN before the last: the answer to it was late, or lost, and the last SYN was answered. The second is usual where
         // packets arrive damaged; the timeout allows for the first.
         let is_doubtful = |sample: Duration| {
             self.negotiated.v2 && since_syn.is_some_and(|since| sample > since + self.profile.clock)

@@ -188,7 +188,7 @@ impl CauseLedger {
         }
     }
 
-    /// So many bytes were acknowledged.
+    /// `bytes` were acknowledged.
     pub(crate) fn on_intact(&mut self, bytes: u32) {
         let interval = self.interval();
         interval.intact = interval.intact.saturating_add(bytes);
@@ -255,7 +255,7 @@ impl CauseLedger {
         i64::from(MOST_DAMAGED) * i64::from(self.sum(|interval| interval.intact))
     }
 
-    /// A transmission of so many bytes is taken for damaged.
+    /// A transmission of `bytes` is taken for damaged.
     fn take_for_damaged(&mut self, bytes: u32) {
         let interval = self.interval();
         interval.believed = interval.believed.saturating_add(bytes);
@@ -266,7 +266,7 @@ impl CauseLedger {
         &mut self.intervals[place_of(self.current)]
     }
 
-    /// A special ACK reported a transmission of so many bytes. With HACK v2 it has been counted too; where the special ACK is
+    /// A special ACK reported a transmission of `bytes`. With HACK v2 it has been counted too; where the special ACK is
     /// lost, the count remains.
     pub(crate) fn on_reported(&mut self, bytes: u32) {
         self.total.reported += 1;

@@ -16,7 +16,7 @@ use super::framing::{Framing, SHORTEST};
 
 /// Bytes of zero before and after a frame.
 const MARK: [u8; 4] = [0; 4];
-/// So many zeros in a row are a mark.
+/// Zeros in a row that are a mark.
 const ENOUGH: usize = 2;
 /// The bytes of a block.
 const BLOCK: usize = 254;

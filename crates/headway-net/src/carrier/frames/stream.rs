@@ -25,7 +25,7 @@ const REOPEN_EVERY: Duration = Duration::from_secs(1);
 const REOPEN_LIMIT: Duration = Duration::from_secs(10);
 /// What is read at once. It has fewer frames than a batch, so nothing is left for which the stream would not be readable.
 const CHUNK: usize = 1024;
-/// So many bytes without a readable frame are worth a word.
+/// Bytes without a readable frame after which a message says so.
 const MANY_UNREADABLE: usize = 5000;
 
 /// The place of a stream: `HOST:PORT` of TCP, or `DEVICE:SPEED` of a serial device.

@@ -6,7 +6,7 @@ use super::Rack;
 use crate::send::recovery::{DamageReport, RecoveryContext, patch};
 use crate::send::sent_queue::Marks;
 
-/// Bytes of a connection that are sent again although their report came in less than half of a round trip: four
+/// Bytes of a connection that are retransmitted although their report came in less than half of a round trip: four
 /// initial windows, as each segment is reported whole first, and what is left of it in parts again and again.
 const MAX_BELIEVED_EARLY: u32 = 64 << 10;
 
