@@ -1,7 +1,7 @@
 //! The CRC-32C over a header, and where it is in the options (version 2 of TCP HACK).
 
 use crate::{
-    IpHeader, V2, V2Ack, V2Data, V2Patch,
+    IpHeader, V2, V2Ack, V2Data,
     crc::{crc32c, crc32c_append},
     options::{kind, walk::Walk},
     tcp::{CHECKSUM_AT, FIXED_LEN, PROTOCOL},
@@ -55,8 +55,9 @@ impl Seal {
     fn of(v2: &V2, crc_at: usize) -> Option<Self> {
         let (header_crc, payload_crc) = match *v2 {
             V2::Syn(_) => return None,
-            V2::Data(V2Data { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
-            V2::Patch(V2Patch { header_crc, payload_crc }) => (header_crc, Some(payload_crc)),
+            V2::Data(V2Data { header_crc, payload_crc }) | V2::Patch(V2Data { header_crc, payload_crc }) => {
+                (header_crc, Some(payload_crc))
+            }
             V2::Ack(V2Ack { header_crc, .. }) => (header_crc, None),
         };
         Some(Self { crc_at, header_crc, payload_crc })

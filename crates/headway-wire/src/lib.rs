@@ -88,7 +88,7 @@ pub use ip::{Dscp, Ecn, IpHeader, UnknownDscp};
 pub use list::List;
 pub use options::{
     EXID, PATCH_EXID, SackBlocks, SeqList, Skipped, TcpOptions, Timestamps, V2, V2Ack, V2Data, V2Offsets,
-    V2Patch, V2Syn,
+    V2Syn,
 };
 pub use received::{ChecksumTrust, Received};
 pub use segment::{HeaderLayout, Segment, emit, layout};

@@ -7,7 +7,7 @@ pub(crate) mod walk;
 
 use crate::{List, SeqNumber};
 
-pub use v2::{EXID, PATCH_EXID, V2, V2Ack, V2Data, V2Offsets, V2Patch, V2Syn};
+pub use v2::{EXID, PATCH_EXID, V2, V2Ack, V2Data, V2Offsets, V2Syn};
 
 /// The most bytes of options that a TCP header has room for: the data offset counts to 15 words.
 pub const MAX_LEN: usize = 40;

@@ -22,7 +22,7 @@ pub struct Segment<'a> {
     /// The data.
     pub payload: &'a [u8],
     /// What follows the header of a segment that has no data by version 2 of TCP HACK, and concerns the [`blocks`](crate::blocks) of one that
-    /// arrived damaged: their sums as they arrived ([`V2Ack`](crate::V2Ack)), or some of them once more ([`V2Patch`](crate::V2Patch)). It
+    /// arrived damaged: their sums as they arrived ([`V2Ack`](crate::V2Ack)), or some of them once more ([`V2::Patch`]). It
     /// takes no sequence space. No CRC covers all of the sums: each counts for itself.
     pub blocks: &'a [u8],
     /// The length of the IP header, in bytes: where the TCP header starts.

@@ -427,13 +427,9 @@ proptest! {
                 let ends = &packet[segment.ip_header_len..][..12];
                 prop_assert_eq!(syn.path_check, defined_crc32c(&[addresses, ends].concat()) as u16);
             }
-            V2::Data(data) => {
+            V2::Data(data) | V2::Patch(data) => {
                 prop_assert_eq!(data.payload_crc, defined_crc32c(&input.payload));
                 prop_assert_eq!(data.header_crc, defined_header_crc(&packet, &segment, at + 4));
-            }
-            V2::Patch(patch) => {
-                prop_assert_eq!(patch.payload_crc, defined_crc32c(&input.payload));
-                prop_assert_eq!(patch.header_crc, defined_header_crc(&packet, &segment, at + 4));
             }
             V2::Ack(ack) => {
                 prop_assert_eq!(ack.header_crc, defined_header_crc(&packet, &segment, at + 4));

@@ -160,13 +160,9 @@ fn put_v2(v2: &V2, words: &mut Words<'_>, rest: [u8; 2], crcs_as_given: bool) {
                 | if syn.compact { v2::COMPACT } else { 0 };
             words.put(word([v2::VERSION, flags, 0, 0]) | computed(syn.path_check.into()));
         }
-        V2::Data(data) => {
+        V2::Data(data) | V2::Patch(data) => {
             words.put(computed(data.header_crc));
             words.put(computed(data.payload_crc));
-        }
-        V2::Patch(patch) => {
-            words.put(computed(patch.header_crc));
-            words.put(computed(patch.payload_crc));
         }
         V2::Ack(ack) => {
             words.put(computed(ack.header_crc));

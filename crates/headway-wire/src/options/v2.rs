@@ -37,8 +37,8 @@ pub enum V2 {
     Syn(V2Syn),
     /// On a segment with data.
     Data(V2Data),
-    /// On a segment that carries blocks of one that arrived damaged.
-    Patch(V2Patch),
+    /// On a segment that carries [blocks](crate::blocks::patch_len) of one that arrived damaged and began at its sequence number.
+    Patch(V2Data),
     /// On a segment without data.
     Ack(V2Ack),
 }
@@ -56,22 +56,12 @@ pub struct V2Syn {
     pub path_check: u16,
 }
 
-/// What a segment with data says. Both values are computed by [`emit()`](crate::emit()).
+/// What a segment with data, or with blocks of it, says. Both values are computed by [`emit()`](crate::emit()).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct V2Data {
     /// The CRC-32C of pseudo-header and TCP header.
     pub header_crc: u32,
     /// The CRC-32C of the payload.
-    pub payload_crc: u32,
-}
-
-/// What a segment says that carries blocks of another, which arrived damaged and began at this one's sequence number. Both CRCs are
-/// computed by [`emit()`](crate::emit()).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct V2Patch {
-    /// The CRC-32C of pseudo-header and TCP header.
-    pub header_crc: u32,
-    /// The CRC-32C of what follows the header ([`blocks::patch_len`](crate::blocks::patch_len)).
     pub payload_crc: u32,
 }
 
@@ -107,7 +97,7 @@ impl V2 {
     /// The option on a segment with blocks of another.
     #[inline]
     pub fn patch() -> Self {
-        Self::Patch(V2Patch::default())
+        Self::Patch(V2Data::default())
     }
 
     /// The option on a segment without data.
@@ -130,7 +120,7 @@ impl V2 {
 
     /// What a segment with blocks of another says, if this is on one.
     #[inline]
-    pub const fn as_patch(&self) -> Option<&V2Patch> {
+    pub const fn as_patch(&self) -> Option<&V2Data> {
         if let Self::Patch(patch) = self { Some(patch) } else { None }
     }
 
@@ -175,7 +165,7 @@ impl V2 {
         const ACK: usize = len::ACK - 4;
         if u16::from_be_bytes(id) == PATCH_EXID {
             let (&header_crc, payload_crc) = value.split_first_chunk()?;
-            return Some(Self::Patch(V2Patch {
+            return Some(Self::Patch(V2Data {
                 header_crc: u32::from_be_bytes(header_crc),
                 payload_crc: u32::from_be_bytes(payload_crc.try_into().ok()?),
             }));

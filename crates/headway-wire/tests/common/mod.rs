@@ -2,7 +2,7 @@
 
 use headway_wire::{
     Dscp, Ecn, IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Ack, V2Data,
-    V2Offsets, V2Patch, V2Syn, emit, options,
+    V2Offsets, V2Syn, emit, options,
 };
 use proptest::{collection::vec, option, prelude::*};
 use std::net::IpAddr;
@@ -70,7 +70,7 @@ pub(crate) fn any_v2() -> impl Strategy<Value = V2> {
     let data = any::<(u32, u32)>()
         .prop_map(|(header_crc, payload_crc)| V2::Data(V2Data { header_crc, payload_crc }));
     let patch = any::<(u32, u32)>()
-        .prop_map(|(header_crc, payload_crc)| V2::Patch(V2Patch { header_crc, payload_crc }));
+        .prop_map(|(header_crc, payload_crc)| V2::Patch(V2Data { header_crc, payload_crc }));
     let segments = vec(any::<u32>(), 0..=7).prop_map(|list| {
         let mut offsets = V2Offsets::default();
         assert!(list.into_iter().all(|offset| offsets.push(offset)));
