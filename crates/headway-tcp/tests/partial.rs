@@ -183,18 +183,24 @@ fn a_damaged_patch_is_of_use() {
     }
 }
 
+/// Two segments have arrived, and two more are in the network, the first with a flip in its header.
+fn with_a_damaged_header() -> (TwoHosts, Vec<Vec<u8>>) {
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 2 * SEGMENT);
+    wait(&mut pair);
+    pair.write(CLIENT, 2 * SEGMENT);
+    let mut flight = pair.sent(CLIENT);
+    pair.advance(Duration::from_millis(20));
+    flight[0][20 + 5] ^= 4;
+    (pair, flight)
+}
+
 /// A flip in the header alone: the payload is kept, and one block shows that it is the right one. So does a block of a patch that
 /// arrives damaged; and the header of a patch is repaired too.
 #[test]
 fn a_patch_completes_what_came_under_a_repaired_header() {
     for header in [false, true] {
-        let mut pair = connected([true; 2]);
-        pair.write(CLIENT, 2 * SEGMENT);
-        wait(&mut pair);
-        pair.write(CLIENT, 2 * SEGMENT);
-        let mut flight = pair.sent(CLIENT);
-        pair.advance(Duration::from_millis(20));
-        flight[0][20 + 5] ^= 4;
+        let (mut pair, mut flight) = with_a_damaged_header();
         [0, 650].iter().for_each(|&byte| damage(&mut flight[0], byte));
         pair.deliver(SERVER, &flight);
         for (turn, blocks) in [&[0, 20][..], &[20], &[20]].into_iter().enumerate() {
@@ -223,13 +229,7 @@ fn a_patch_completes_what_came_under_a_repaired_header() {
 /// A flip in the header alone: the payload is kept, and one block shows that it is the right one.
 #[test]
 fn a_repaired_header_has_its_payload_kept() {
-    let mut pair = connected([true; 2]);
-    pair.write(CLIENT, 2 * SEGMENT);
-    wait(&mut pair);
-    pair.write(CLIENT, 2 * SEGMENT);
-    let mut flight = pair.sent(CLIENT);
-    pair.advance(Duration::from_millis(20));
-    flight[0][20 + 5] ^= 4;
+    let (mut pair, flight) = with_a_damaged_header();
     pair.deliver(SERVER, &flight);
     assert_eq!(pair.readable(SERVER), 2 * SEGMENT, "it delivers nothing by itself");
     let answers = pair.sent(SERVER);

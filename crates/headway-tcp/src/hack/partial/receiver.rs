@@ -89,7 +89,7 @@ impl CorruptedPayloads {
             _ => None,
         });
         if let Some(whole) = whole.next() {
-            return self.fill_with(alloc::vec![Whole { seq, payload: whole }]);
+            return self.drop_covered(alloc::vec![Whole { seq, payload: whole }]);
         }
         let oldest = self.entries.iter().position(same);
         if self.entries.iter().filter(|entry| same(entry)).count() >= MAX_SAME {
@@ -114,13 +114,6 @@ impl CorruptedPayloads {
         let entry = self.entries.iter().rev().find(|entry| entry.seq == seq);
         let sums = entry.into_iter().flat_map(|entry| blocks::sums((&entry.payload, &[])));
         sums.flat_map(|(_, sum)| sum.to_be_bytes()).collect()
-    }
-
-    /// Bytes arrived intact: they take the places of what was kept. Gives the payloads that are whole by that, and those that
-    /// these complete: a part may have come damaged too, and have been completed before the segment that it is of.
-    pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
-        let whole = self.fill_once(seq, data);
-        self.fill_with(whole)
     }
 
     /// A patch for the payload at `seq` arrived: its blocks take the places of what was kept. If it is not intact, each counts by its
@@ -159,23 +152,20 @@ impl CorruptedPayloads {
                     .extend(self.remove(place).map(|entry| Whole { seq: entry.seq, payload: entry.payload }));
             }
         }
-        self.fill_with(whole)
+        self.drop_covered(whole)
     }
 
-    /// `whole`, and what they complete.
-    fn fill_with(&mut self, mut whole: Vec<Whole>) -> Vec<Whole> {
-        let mut done = 0;
-        while let Some(Whole { seq, payload }) = whole.get(done) {
-            let (start, end) = (*seq, *seq + payload.len() as u32);
-            done += 1;
-            self.prune(|at, len| at.ge(start) && (at + len).le(end));
-            let more = self.fill_once(start, payload);
-            whole.extend(more);
+    /// Drops what lies within `whole`: other transmissions of the same bytes.
+    fn drop_covered(&mut self, whole: Vec<Whole>) -> Vec<Whole> {
+        for Whole { seq, payload } in &whole {
+            let end = *seq + payload.len() as u32;
+            self.prune(|at, len| at.ge(*seq) && (at + len).le(end));
         }
         whole
     }
 
-    fn fill_once(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
+    /// Bytes arrived intact: they take the places of what was kept. Gives the payloads that are whole by that.
+    pub(crate) fn fill(&mut self, seq: SeqNumber, data: &[u8]) -> Vec<Whole> {
         let end = seq + data.len() as u32;
         let mut whole = Vec::new();
         let (mut place, mut filled) = (0, 0);
@@ -197,7 +187,7 @@ impl CorruptedPayloads {
                     .extend(self.remove(place).map(|entry| Whole { seq: entry.seq, payload: entry.payload }));
             }
         }
-        whole
+        self.drop_covered(whole)
     }
 
     /// Drops what `held` says has all arrived.
@@ -415,22 +405,6 @@ mod tests {
                 assert_eq!(payloads.bytes, 0);
             }
         }
-    }
-
-    /// A part of a segment comes damaged too. What completes it completes the segment.
-    #[test]
-    fn a_part_is_completed_and_then_the_segment() {
-        let mut payloads = CorruptedPayloads::default();
-        let whole = sent();
-        payloads.keep(SeqNumber(0), &damaged(&[500 * 8, 640 * 8]), Proof::Crc(crc32c(&whole)), false);
-        let mut part = whole[480..720].to_vec();
-        part[160] ^= 1;
-        payloads.keep(SeqNumber(480), &part, Proof::Crc(crc32c(&whole[480..720])), false);
-        let completed = payloads.fill(SeqNumber(624), &whole[624..672]);
-        let found: Vec<_> = completed.iter().map(|whole| (whole.seq, whole.payload.len())).collect();
-        assert_eq!(found, [(SeqNumber(480), 240), (SeqNumber(0), LEN)]);
-        assert_eq!(completed[1].payload[..], whole[..]);
-        assert!(payloads.is_empty() && payloads.bytes == 0);
     }
 
     /// Segments of other boundaries have tags of their own, and each is completed for itself.
