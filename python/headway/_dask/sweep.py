@@ -33,6 +33,8 @@ Report = Callable[[int, int, int], None]
 LOOK = 2.0
 #: Seconds after which a scheduler that does not answer is gone.
 PATIENCE = 15.0
+#: What a call raises where the connection ends: a client that is being closed has no exception of its own.
+ENDED = (CancelledError, OSError, TimeoutError, RuntimeError)
 #: Batches under way for each thread of the cluster. An adaptive cluster, which has work of 5 seconds for each thread by
 #: default, grows with it.
 A_THREAD = 8
@@ -98,7 +100,7 @@ class _Sweep:
             except KeyboardInterrupt:
                 text = "interrupted; the runs that were made are stored, and the same sweep goes on from them"
                 raise KeyboardInterrupt(text) from None
-            except (CancelledError, OSError, TimeoutError) as error:
+            except ENDED as error:
                 if self.answers():
                     raise Error(f"Dask's scheduler at {self.address}: {error or type(error).__name__}") from error
                 raise self.lost() from None
@@ -114,7 +116,7 @@ class _Sweep:
         """Whether the scheduler is there: a call can fail before the client knows that its connection has ended."""
         try:
             self.count_threads()
-        except (CancelledError, OSError, TimeoutError):
+        except ENDED:
             return False
         return self.is_connected()
 
