@@ -389,6 +389,7 @@ fn report(links: &[Arc<PeerLink>], event: Event) {
         }
         Event::Restarted(peer) => {
             tracing::warn!(peer = name(peer), "restarted: its streams are reset");
+            links.get(peer.0).inspect(|link| link.on_restarted());
         }
         Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
         Event::Unchecked(peer, true) => {

@@ -53,6 +53,7 @@ pub(crate) struct PeerLink {
     spare: Mutex<VecDeque<TcpStream>>,
     /// How many to keep.
     target: AtomicUsize,
+    /// One was taken, or all were reset.
     taken: Notify,
     /// Whether a task keeps them.
     is_kept: AtomicBool,
@@ -313,6 +314,12 @@ impl PeerLink {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).status(capacity)
     }
 
+    /// The peer was restarted: connections are opened in place of those that were reset, and with them a session, by which a peer that
+    /// does not know our address finds us again.
+    pub(crate) fn on_restarted(&self) {
+        self.taken.notify_one();
+    }
+
     /// Keeps connections open ahead of need, as long as the stack runs. One task does; another ends at once.
     pub(crate) async fn keep_spare(self: Arc<Self>) {
         if self.is_kept.swap(true, Ordering::Relaxed) {
@@ -320,7 +327,8 @@ impl PeerLink {
         }
         loop {
             let missing = {
-                let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+                spare.retain(TcpStream::is_open);
                 self.target.load(Ordering::Relaxed).saturating_sub(spare.len())
             };
             let mut opening = tokio::task::JoinSet::new();
@@ -344,9 +352,7 @@ impl PeerLink {
             } else if timeout(CALM, self.taken.notified()).await.is_err() {
                 let fewer = fewer_spare(self.target.load(Ordering::Relaxed));
                 self.target.store(fewer, Ordering::Relaxed);
-                let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-                spare.retain(TcpStream::is_open);
-                spare.truncate(fewer);
+                self.spare.lock().unwrap_or_else(PoisonError::into_inner).truncate(fewer);
             }
         }
     }

@@ -199,8 +199,8 @@ async fn restart_one(stops_near: bool, says_so: bool) {
         }
     });
     ended.await.unwrap_or_else(|_| panic!("not reset: near {stops_near}, says so {says_so}"));
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     pair.connected().await;
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let (mut client, served) =
         tokio::join!(async { through(pair.socks, address).await.expect("a connection") }, listener.accept());
     let mut served = served.expect("a connection").0;
