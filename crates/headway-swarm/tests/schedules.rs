@@ -10,9 +10,9 @@ use headway_swarm::pair::{Mode, Senders, run};
 use headway_test_fixture::seeds::number;
 
 /// Schedules of an ordinary run.
-const ORDINARY: u64 = 10_000;
+const ORDINARY: u64 = 4_000;
 /// And of those with our senders.
-const OURS: u64 = 4_000;
+const OURS: u64 = 1_600;
 
 /// Failures that are reported before a run stops.
 const TOLD: usize = 10;
@@ -51,8 +51,8 @@ fn every_octet_arrives_or_the_connection_fails() {
     let Some((total, count)) = many(ORDINARY, Mode::default()) else { return };
     if count >= ORDINARY {
         // Schedules that never meet what they are about show nothing.
-        assert!(total.corrupted > 2_000 && total.special_acks > 2_000, "{total:?}");
-        assert!(total.wrong_bytes > 200 && total.poisoned > 20, "{total:?}");
+        assert!(total.corrupted > 800 && total.special_acks > 800, "{total:?}");
+        assert!(total.wrong_bytes > 80 && total.poisoned > 8, "{total:?}");
         assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
     }
 }
@@ -61,8 +61,8 @@ fn every_octet_arrives_or_the_connection_fails() {
 fn so_it_is_with_our_senders() {
     let Some((total, count)) = many(OURS, Mode { senders: Senders::Ours, ..Mode::default() }) else { return };
     if count >= OURS {
-        assert!(total.corrupted > 1_600 && total.special_acks > 1_600, "{total:?}");
-        assert!(total.completed > 4, "{total:?}");
+        assert!(total.corrupted > 640 && total.special_acks > 640, "{total:?}");
+        assert!(total.completed > 1, "{total:?}");
         assert!(total.failed > total.flows / 20 && total.failed < total.flows / 2, "{total:?}");
     }
 }
