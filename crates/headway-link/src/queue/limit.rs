@@ -57,11 +57,11 @@ impl FromStr for QueueLimit {
             // `u32` would read a leading plus sign too.
             Some(packets) if !packets.starts_with('+') => packets.parse().ok().map(Self::Packets),
             Some(_) => None,
+            // A number alone is as likely meant as packets.
+            None if text.ends_with(|last: char| last.is_ascii_digit()) => None,
             None => text.parse().ok().map(|size: Size| Self::Bytes(size.bytes())),
         };
-        limit.ok_or_else(|| {
-            ParseLinkError::new(input, "a queue limit such as 100p, 64KiB, 150000 or unlimited")
-        })
+        limit.ok_or_else(|| ParseLinkError::new(input, "a queue limit such as 100p, 64KiB or unlimited"))
     }
 }
 
@@ -95,12 +95,13 @@ mod tests {
 
     #[test]
     fn refuses_everything_else() {
-        for text in ["", "p", "-1p", "+1p", "1.5p", "4294967296p", "100 packets", "none", "64k"] {
+        for text in ["", "p", "-1p", "+1p", "1.5p", "4294967296p", "100 packets", "none", "64k", "10", "1e3"]
+        {
             assert!(text.parse::<QueueLimit>().is_err(), "{text}");
         }
         assert_eq!(
             "64k".parse::<QueueLimit>().unwrap_err().to_string(),
-            "\"64k\": expected a queue limit such as 100p, 64KiB, 150000 or unlimited"
+            "\"64k\": expected a queue limit such as 100p, 64KiB or unlimited"
         );
     }
 }

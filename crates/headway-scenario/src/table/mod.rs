@@ -13,7 +13,7 @@ mod trunk;
 
 use std::sync::LazyLock;
 
-use headway_sim::race::Feature;
+use headway_sim::race::{Feature, nearest};
 
 use crate::error::KeyError;
 use crate::key::{Defaults, Key};
@@ -45,11 +45,7 @@ pub fn key(name: &str) -> Option<&'static Key> {
 /// The error message for a name that is not in `known`.
 pub fn unknown_key<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
     let names: Vec<&str> = known.clone().collect();
-    let nearest = known
-        .map(|other| (strsim::damerau_levenshtein(name, other), other))
-        .filter(|(distance, other)| *distance <= 2.min(other.len() / 2))
-        .min();
-    let hint = nearest.map_or(String::new(), |(_, other)| format!(" (did you mean {other}?)"));
+    let hint = nearest(name, known).map_or(String::new(), |other| format!(" (did you mean {other}?)"));
     format!("unknown key{hint}: expected one of {}", names.join(", "))
 }
 

@@ -57,8 +57,9 @@ pub(super) const SENDER: [Key; 5] = [
         name: "variant",
         value_name: Some("NAME"),
         help: "The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern, \
-               modern+hack, headway; each perhaps with a congestion controller, as in modern:bbr; and \
-               oracle, which knows every hit at once",
+               modern+hack, headway; each perhaps with a congestion controller, as in headway:cubic; reno, \
+               cubic, bbr and draft-bbr, which are modern with this controller; and oracle, which knows every \
+               hit at once",
         meaning: Some("sender"),
         default: Unset::Nothing("every sender in turn; files name one"),
         empty: Some(""),

@@ -88,10 +88,10 @@ impl FromStr for Feature {
     type Err = UnknownName;
 
     fn from_str(input: &str) -> Result<Self, UnknownName> {
-        Self::all().find(|feature| feature.name() == input).ok_or_else(|| UnknownName {
-            input: input.into(),
-            expected: "a feature of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
-                       cookies, sharing, ledger, own-path, bundling, tail-copies, repair or partial",
+        Self::all().find(|feature| feature.name() == input).ok_or_else(|| {
+            let expected = "a feature of the modern sender: tlp, prr, frto, undo, hystart, pacing, ecn, autotune, \
+                            cookies, sharing, ledger, own-path, bundling, tail-copies, repair or partial";
+            UnknownName::new(input, expected).among(Self::all().map(Self::name))
         })
     }
 }
@@ -180,7 +180,7 @@ mod tests {
         overrides.set_rules_off("alone+credits".parse().expect("rules"));
         assert!(!overrides.is_empty());
         assert_eq!(overrides.to_string(), "without alone+credits");
-        let expected = "brakes".parse::<Feature>().expect_err("not a feature").expected;
+        let expected = "brakes".parse::<Feature>().expect_err("not a feature").to_string();
         assert!(Feature::all().all(|feature| expected.contains(feature.name())));
     }
 }

@@ -31,4 +31,4 @@ pub use scenario::{Companion, CrossTraffic, Frames, ProfileName, Scenario, parse
 pub use sender::{Entrant, TcpSender, congestion_name, parse_congestion};
 pub use summary::{Spread, Summary, summarize};
 pub use trunk::{Edge, Trunk, TrunkMode};
-pub use unknown_name::UnknownName;
+pub use unknown_name::{UnknownName, nearest};

@@ -58,10 +58,7 @@ impl FromStr for ProfileName {
         [Self::Linux22, Self::Standard, Self::Modern]
             .into_iter()
             .find(|name| name.name() == input)
-            .ok_or_else(|| UnknownName {
-                input: input.into(),
-                expected: "a profile: linux22, standard or modern",
-            })
+            .ok_or_else(|| UnknownName::new(input, "a profile: linux22, standard or modern"))
     }
 }
 
@@ -99,7 +96,7 @@ impl FromStr for Frames {
         [Self::Drop, Self::Count]
             .into_iter()
             .find(|frames| frames.name() == input)
-            .ok_or_else(|| UnknownName { input: input.into(), expected: "drop or count" })
+            .ok_or_else(|| UnknownName::new(input, "drop or count"))
     }
 }
 
@@ -112,7 +109,7 @@ pub fn parse_rules(input: &str) -> Result<HackRules, UnknownName> {
     match input {
         "literal" => Ok(HackRules::Literal),
         "default" => Ok(HackRules::Default),
-        _ => Err(UnknownName { input: input.into(), expected: "literal or default" }),
+        _ => Err(UnknownName::new(input, "literal or default")),
     }
 }
 

@@ -10,7 +10,8 @@ use super::unknown_name::UnknownName;
 
 /// A TCP sender: a variant, and the congestion controller where it is not the profile's own.
 ///
-/// Written `headway` or `headway:bbr`.
+/// Written `headway` or `headway:bbr`. A controller alone is that of [`Variant::Modern`]: `cubic` is `modern:cubic`, and `reno`
+/// `modern:newreno`, since `newreno` is the papers' sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TcpSender {
     /// The variant.
@@ -95,14 +96,20 @@ impl FromStr for TcpSender {
             Some((name, congestion)) => (name, Some(parse_congestion(congestion)?)),
             None => (input, None),
         };
-        let variant = Variant::ALL.into_iter().find(|variant| variant.name() == name);
-        let variant = variant.ok_or_else(|| UnknownName { input: input.into(), expected: SENDERS })?;
-        Ok(Self { variant, congestion })
+        if let Some(variant) = Variant::ALL.into_iter().find(|variant| variant.name() == name) {
+            return Ok(Self { variant, congestion });
+        }
+        let Ok(congestion) = parse_congestion(input) else {
+            let controllers = Algorithm::NAMES.into_iter().map(|(name, _)| name);
+            let names = Variant::ALL.into_iter().map(Variant::name).chain(controllers);
+            return Err(UnknownName::new(input, SENDERS).among(names));
+        };
+        Ok(Self { variant: Variant::Modern, congestion: Some(congestion) })
     }
 }
 
 const SENDERS: &str = "one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, \
-                       headway, perhaps with a congestion controller: modern:bbr";
+                       headway, perhaps with a congestion controller: headway:cubic; or reno, cubic, bbr or draft-bbr";
 
 impl FromStr for Entrant {
     type Err = UnknownName;
@@ -118,12 +125,13 @@ impl FromStr for Entrant {
 ///
 /// No sender has this name.
 pub fn parse_congestion(input: &str) -> Result<Algorithm, UnknownName> {
-    Algorithm::NAMES.into_iter().find(|(name, _)| *name == input).map(|(_, algorithm)| algorithm).ok_or_else(
-        || UnknownName {
-            input: input.into(),
-            expected: "a congestion controller: newreno, cubic, bbr or draft-bbr",
-        },
-    )
+    // RFC 5681 has no other name for it, and `newreno` is also a sender of the papers.
+    let name = if input == "reno" { "newreno" } else { input };
+    let known = Algorithm::NAMES.into_iter().find(|(known, _)| *known == name);
+    known.map(|(_, algorithm)| algorithm).ok_or_else(|| {
+        UnknownName::new(input, "a congestion controller: reno (or newreno), cubic, bbr or draft-bbr")
+            .among(Algorithm::NAMES.into_iter().map(|(name, _)| name))
+    })
 }
 
 /// The name of a congestion controller.
@@ -148,9 +156,19 @@ mod tests {
         }
         assert_eq!("oracle".parse(), Ok(Entrant::Oracle));
         assert_eq!(Entrant::Oracle.to_string(), "oracle");
+        for (short, long) in
+            [("reno", "newreno"), ("cubic", "cubic"), ("bbr", "bbr"), ("draft-bbr", "draft-bbr")]
+        {
+            assert_eq!(short.parse::<Entrant>().expect(short).to_string(), format!("modern:{long}"));
+        }
         for (input, expected) in [
             ("tahoe", "\"tahoe\": expected one of newreno,"),
-            ("modern:vegas", "\"vegas\": expected a congestion controller: newreno, cubic, bbr or draft-bbr"),
+            (
+                "modern:vegas",
+                "\"vegas\": expected a congestion controller: reno (or newreno), cubic, bbr or draft-bbr",
+            ),
+            ("haedway", "\"haedway\" (did you mean headway?): expected one of"),
+            ("cubci", "\"cubci\" (did you mean cubic?): expected one of"),
             ("oracle:bbr", "\"oracle:bbr\": expected one of"),
             ("modern:", "\"\": expected a congestion controller"),
         ] {

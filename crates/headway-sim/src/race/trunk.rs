@@ -70,7 +70,7 @@ impl FromStr for TrunkMode {
         [Self::Packets, Self::Split]
             .into_iter()
             .find(|mode| mode.name() == input)
-            .ok_or_else(|| UnknownName { input: input.into(), expected: "packets or split" })
+            .ok_or_else(|| UnknownName::new(input, "packets or split"))
     }
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct Arguments {
 /// An error that lists every name.
 fn parse_sender(input: &str) -> Result<Entrant, String> {
     // Behind a colon the controllers are listed.
-    let more = if input.contains(':') { "" } else { " (or newreno, cubic, draft-bbr); or oracle" };
+    let more = if input.contains(':') { "" } else { "; or oracle" };
     input.parse().map_err(|error: UnknownName| format!("{error}{more}"))
 }
 

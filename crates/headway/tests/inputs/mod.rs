@@ -155,7 +155,7 @@ const ODD: &[(&str, &str)] = &[
     ("lab columns", "# Columns"),
     ("paper list", "000-fig13"),
     ("race --size 1KB --runs 1 --variant sack --loss 100% --time-limit 1s", "bound 0"),
-    ("race --size 1KB --runs 1 --variant sack --queue 0 --time-limit 1s", "sack"),
+    ("race --size 1KB --runs 1 --variant sack --queue 0p --time-limit 1s", "sack"),
     ("race --size 1KB --runs 1 --variant sack --json", "{"),
     ("lab check plain.toml", "plain.toml: 1 cell, 1 run\n"),
     ("lab run plain.toml", "goodput Mbit/s"),

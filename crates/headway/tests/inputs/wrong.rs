@@ -23,7 +23,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "race --variant foo",
         2,
-        "headway, perhaps with a congestion controller: modern:bbr (or newreno, cubic, draft-bbr); or oracle",
+        "headway, perhaps with a congestion controller: headway:cubic; or reno, cubic, bbr or draft-bbr; or oracle",
     ),
     ("race --bogus", 2, "expected what `headway race --help` lists"),
     ("fetch --bogus", 2, "expected what `headway fetch --help` lists"),
@@ -292,6 +292,8 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     ),
     ("race --mute foo", 2, "--mute foo: expected LENGTH@START"),
     ("race --policer foo", 2, "--policer foo: expected RATE:BUCKET"),
+    ("race --queue 10", 2, "--queue 10: expected a queue limit such as 100p, 64KiB or unlimited; or bandwidth-delay products"),
+    ("race --variant cubci", 2, "\"cubci\" (did you mean cubic?): expected one of newreno"),
     ("race --rivals foo", 2, "--rivals foo: expected one of newreno"),
     ("race --hit-zone foo", 2, "--hit-zone foo: expected a hit zone: tcp or ip+tcp"),
     ("race --frame-check foo", 2, "--frame-check foo: expected a frame check: keep, drop"),
@@ -317,7 +319,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "race --variant modern:foo",
         2,
-        "\"foo\": expected a congestion controller: newreno, cubic, bbr or draft-bbr\n",
+        "\"foo\": expected a congestion controller: reno (or newreno), cubic, bbr or draft-bbr\n",
     ),
     ("race --json=maybe", 2, "unexpected value 'maybe' for '--json'"),
     ("race text text", 2, "unexpected argument 'text' found; expected what `headway race --help` lists"),
