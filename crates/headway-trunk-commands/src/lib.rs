@@ -7,6 +7,7 @@ mod examples;
 mod keys;
 mod log;
 mod metrics;
+mod pairing;
 mod run;
 mod status;
 mod top;
@@ -22,6 +23,7 @@ use headway_watch::WatchArguments;
 use control::{Request, RunningGateway};
 use error::TrunkCommandError;
 use log::{Log, LogFormat};
+use pairing::{InviteArguments, JoinArguments, RevokeArguments};
 
 /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
 #[derive(Args)]
@@ -44,6 +46,18 @@ enum Command {
         #[command(flatten)]
         watch: WatchArguments,
     },
+    /// Invite another near gateway to this far one: prints one line for `headway trunk join`
+    ///
+    /// Writes the configuration and the key of this gateway if there are none, and adds the other one as a peer. The line
+    /// contains the key of the near gateway: it is a secret.
+    #[command(after_help = examples::INVITE)]
+    Invite(InviteArguments),
+    /// Set up this near gateway by an invitation
+    #[command(after_help = examples::JOIN)]
+    Join(JoinArguments),
+    /// Remove a peer from a configuration
+    #[command(after_help = examples::REVOKE)]
+    Revoke(RevokeArguments),
     /// Make a secret key and print its public key
     #[command(after_help = examples::KEYGEN)]
     Keygen {
@@ -127,6 +141,9 @@ fn run_command(command: &Command) -> Result<(), TrunkCommandError> {
             let log = Log::start(*log_format, config.gateway.log_level);
             run::run(path, &config, &log, watch.address())
         }
+        Command::Invite(arguments) => Ok(pairing::invite(arguments)?),
+        Command::Join(arguments) => Ok(pairing::join(arguments)?),
+        Command::Revoke(arguments) => Ok(pairing::revoke(arguments)?),
         Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
         Command::Pubkey { file } => keys::public(file),
         Command::Check { config } => {

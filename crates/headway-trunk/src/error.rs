@@ -115,6 +115,11 @@ impl TrunkError {
         Self::Value { key: key.into(), got: got.into(), expected: expected.into() }
     }
 
+    /// The same, of the configuration at `path`.
+    pub fn at(self, path: &Path) -> Self {
+        Self::Invalid { path: path.into(), source: Box::new(self) }
+    }
+
     /// What the parser found wrong with the `text` of the configuration at `path`.
     pub(crate) fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
         let Problem { line, text } = Problem::of(text, error);

@@ -19,6 +19,7 @@ mod gateway;
 #[cfg(test)]
 mod layers;
 mod link;
+mod lookup;
 mod no_session;
 mod packets;
 mod request;
@@ -26,8 +27,8 @@ mod status;
 mod stream;
 
 pub use config::{
-    Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, Reloaded, SocksConfig,
-    TransparentConfig, schema,
+    Config, Endpoint, EndpointError, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig,
+    Reloaded, SocksConfig, TransparentConfig, schema,
 };
 pub use entry::redirection::rules;
 pub use error::TrunkError;

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use headway_net::{Stack, TunnelMonitor};
@@ -11,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
 use crate::status::Repeated;
-use crate::stream::PeerLink;
+use crate::stream::Links;
 
 /// How often it is looked for.
 const EVERY: Duration = Duration::from_secs(1);
@@ -22,7 +21,7 @@ const ICMP_WAIT: Duration = Duration::from_secs(2);
 
 /// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the UDP address of the tunnel.
 pub(crate) async fn warn(
-    links: &[Arc<PeerLink>],
+    links: &Links,
     (monitor, stack): (&TunnelMonitor, &Stack),
     local: Option<SocketAddr>,
 ) {
@@ -34,8 +33,11 @@ pub(crate) async fn warn(
         ticks.tick().await;
         while asking.try_join_next().is_some() {}
         let now = stack.now();
-        for (link, peer) in links.iter().zip(monitor.peers()) {
+        let peers = monitor.peers();
+        for link in links.all() {
+            let Some(peer) = peers.get(link.place.0) else { continue };
             let tried = peer.trying_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
+            link.set_away(tried, peer.session_since.is_some());
             let Some(endpoint) = peer.endpoint.filter(|_| tried >= PATIENCE) else { continue };
             if link.counters.no_answer.happened().is_none() {
                 continue;

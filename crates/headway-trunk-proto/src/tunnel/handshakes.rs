@@ -60,7 +60,8 @@ impl Tunnel {
         let Some(responder) = Responder::read(&self.secret, message) else {
             return self.refuse(from, Refusal::NotAuthentic);
         };
-        let Some(place) = self.peers.iter().position(|peer| peer.key == responder.peer) else {
+        let Some(place) = self.peers.iter().position(|peer| peer.key == responder.peer && !peer.is_removed)
+        else {
             return self.refuse(from, Refusal::UnknownPeer(responder.peer));
         };
         let id = PeerId(place);

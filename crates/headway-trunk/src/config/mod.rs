@@ -1,6 +1,7 @@
 //! The configuration of a gateway: its TOML file, what that and the files that it names say, and what of it can be
 //! changed while the gateway runs.
 
+mod endpoint;
 mod file;
 mod listeners;
 mod modem;
@@ -12,6 +13,7 @@ mod reload;
 mod settings;
 mod socket_address;
 
+pub use endpoint::{Endpoint, EndpointError};
 pub use file::{
     Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, SocksConfig, TransparentConfig,
     schema,

@@ -10,7 +10,7 @@ use headway_wire::UnknownDscp;
 use ipnet::IpNet;
 
 use super::{
-    Destinations, Modem, Networks,
+    Destinations, Endpoint, Modem, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
     listeners, private_file, redirection_rules, socket_address,
 };
@@ -22,6 +22,8 @@ use crate::status::check_socket;
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) tunnel: headway_trunk_proto::PeerConfig,
+    /// Where it is; a name is not in `tunnel`.
+    pub(crate) endpoint: Option<Endpoint>,
     pub(crate) rules: Rules,
     pub(crate) networks: Vec<IpNet>,
 }
@@ -73,8 +75,7 @@ impl Config {
         let text =
             fs::read_to_string(path).map_err(|source| TrunkError::File { path: path.into(), source })?;
         let config = Self::parse(&text, path)?;
-        let invalid = |source| TrunkError::Invalid { path: path.into(), source: Box::new(source) };
-        config.check().map_err(invalid)?;
+        config.check().map_err(|error| error.at(path))?;
         Ok(config)
     }
 
@@ -108,12 +109,38 @@ impl Config {
     ///
     /// As for [`Config::load`].
     pub fn check(&self) -> Result<(), TrunkError> {
-        self.settings()?;
+        self.check_with(self.secret()?)?;
         self.gateway.status_socket.as_deref().map_or(Ok(()), check_socket)
     }
 
+    /// As [`Config::check`], with `secret` in place of what its key file contains, before that is written; and without a look at
+    /// the status socket.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Config::load`].
+    pub fn check_with(&self, secret: SecretKey) -> Result<(), TrunkError> {
+        self.settings_with(secret).map(drop)
+    }
+
+    /// The public key of the gateway.
+    ///
+    /// # Errors
+    ///
+    /// Its key file cannot be read, or is exposed to others.
+    pub fn public_key(&self) -> Result<PublicKey, TrunkError> {
+        Ok(self.secret()?.public())
+    }
+
+    fn secret(&self) -> Result<SecretKey, TrunkError> {
+        private_file::read("gateway.key-file", &self.gateway.key_file)
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
-        let secret: SecretKey = private_file::read("gateway.key-file", &self.gateway.key_file)?;
+        self.settings_with(self.secret()?)
+    }
+
+    fn settings_with(&self, secret: SecretKey) -> Result<Settings, TrunkError> {
         if socket_address::lacks_interface(self.gateway.listen) {
             let expected = "a link-local address with its interface, such as [fe80::1%eth0]:4433";
             return Err(TrunkError::value("gateway.listen", self.gateway.listen.to_string(), expected));
@@ -167,18 +194,12 @@ impl Config {
                     "another name and key for each peer",
                 ));
             }
-            if read
-                .tunnel
-                .endpoint
-                .is_some_and(|endpoint| endpoint.is_ipv4() != self.gateway.listen.is_ipv4())
+            if let Some(Endpoint::Address(endpoint)) = &peer.endpoint
+                && endpoint.is_ipv4() != self.gateway.listen.is_ipv4()
             {
                 let key = format!("peer {}: endpoint", peer.name);
                 let listen = format!("an address of the family of gateway.listen ({})", self.gateway.listen);
-                return Err(TrunkError::value(
-                    key,
-                    peer.endpoint.map_or_else(String::new, |e| e.to_string()),
-                    listen,
-                ));
+                return Err(TrunkError::value(key, endpoint.to_string(), listen));
             }
             peers.push(read);
         }
@@ -273,7 +294,10 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     };
     let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
-    (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
+    (tunnel.preshared, tunnel.keep_alive) = (preshared, keep_alive);
+    if let Some(Endpoint::Address(address)) = peer.endpoint {
+        tunnel.endpoint = Some(address);
+    }
     let prefixes = |key: &str, texts: &[String]| {
         let prefix = |text: &String| {
             text.parse().map_err(|_| TrunkError::value(of(key), text, "a prefix such as 10.0.0.0/8"))
@@ -285,6 +309,7 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     Ok(Peer {
         name: peer.name.clone(),
         tunnel,
+        endpoint: peer.endpoint.clone(),
         rules: Rules { destinations, link_rate, proxy_protocol },
         networks,
     })

@@ -136,7 +136,7 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
         (
             format!("{good}endpoint = 'somewhere'"),
-            &["gateway.toml: line 5: endpoint: got 'somewhere': expected a socket address"],
+            &["gateway.toml: line 5: endpoint: got 'somewhere': expected an address or a name, and a port"],
         ),
         (
             format!("gateway.listen = '[fe80::1]:1'\n{good}"),
