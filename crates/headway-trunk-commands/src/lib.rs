@@ -16,7 +16,7 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use headway_command::{Failure, output};
+use headway_command::{Failure, notice, output};
 use headway_trunk::Config;
 use headway_watch::WatchArguments;
 
@@ -139,6 +139,7 @@ fn run_command(command: &Command) -> Result<(), TrunkCommandError> {
         Command::Run { config: path, log_format, watch } => {
             let config = Config::load(path)?;
             let log = Log::start(*log_format, config.gateway.log_level);
+            config.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));
             run::run(path, &config, &log, watch.address())
         }
         Command::Invite(arguments) => Ok(pairing::invite(arguments)?),
@@ -147,7 +148,12 @@ fn run_command(command: &Command) -> Result<(), TrunkCommandError> {
         Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
         Command::Pubkey { file } => keys::public(file),
         Command::Check { config } => {
-            Config::load(config)?;
+            let mut remarks = Config::load(config)?.remarks();
+            let last = remarks.pop();
+            for remark in remarks {
+                notice!("headway: {}", remark.at(config));
+            }
+            last.map_or(Ok(()), |last| Err(last.at(config)))?;
             Ok(output::print(&format!("{}: good\n", config.display()))?)
         }
         Command::Rules { config } => {

@@ -120,6 +120,14 @@ impl TrunkError {
         Self::Invalid { path: path.into(), source: Box::new(self) }
     }
 
+    /// The same, with what to do.
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        if let Self::Syntax { message, .. } = &mut self {
+            *message = format!("{message}; {advice}");
+        }
+        self
+    }
+
     /// What the parser found wrong with the `text` of the configuration at `path`.
     pub(crate) fn of_toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
         let Problem { line, text } = Problem::of(text, error);

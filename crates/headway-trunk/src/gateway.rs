@@ -22,6 +22,7 @@ use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::stream::{AllPlaces, Budget, Links, NewLink, PORT, PeerLink, stream_profile};
+use crate::unknown_peers::UnknownPeers;
 use crate::{Config, Reloaded, TrunkError, exit, lookup, no_session};
 
 /// Connections of a peer that wait to be accepted.
@@ -457,9 +458,13 @@ fn epoch() -> u64 {
 /// Logs what happens to the tunnels.
 async fn report_events(links: &Links, monitor: &TunnelMonitor) {
     let mut ticks = interval(EVENTS_EVERY);
+    let mut unknown = UnknownPeers::default();
     loop {
         ticks.tick().await;
         for event in monitor.take_events() {
+            if let Event::Unknown(key, from) = event {
+                unknown.refused(key, from);
+            }
             report(links, event);
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// From the bottom to the top.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "error",
     "request",
     "status",
@@ -16,6 +16,7 @@ const LAYERS: [&str; 13] = [
     "entry",
     "no_session",
     "lookup",
+    "unknown_peers",
     "gateway",
     "lib",
 ];

@@ -25,6 +25,7 @@ mod packets;
 mod request;
 mod status;
 mod stream;
+mod unknown_peers;
 
 pub use config::{
     Config, Endpoint, EndpointError, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use headway_net::{Stack, TunnelMonitor};
+use headway_trunk_proto::Refusal;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
@@ -68,6 +69,7 @@ pub(crate) async fn warn(
         let more = bad.saturating_sub(std::mem::replace(&mut reported, bad));
         if more > 0
             && let Some(last) = monitor.last_refusal()
+            && !matches!(last.why, Refusal::UnknownPeer(_))
             && let Some(times) = refused.happened_times(more)
         {
             tracing::warn!(times, from = %last.from, why = %last.why, "handshakes were refused; this was the last");

@@ -116,6 +116,7 @@ impl InviteArguments {
         let text = gateway + peer + &config_text::far_tun(&self.services);
         let parsed = Config::parse(&text, &self.config)?;
         parsed.check_with(secret.clone()).map_err(|error| error.at(&self.config))?;
+        self.check_remarks(&[], &parsed)?;
         Ok(Change { text, far: secret.public(), endpoint, secret: Some(secret) })
     }
 
@@ -148,7 +149,15 @@ impl InviteArguments {
             false => PairingError::InlinePeers { config: config() },
         })?;
         changed.check().map_err(|error| error.at(&self.config))?;
+        self.check_remarks(&parsed.remarks(), &changed)?;
         Ok(Change { text, far: parsed.public_key()?, endpoint, secret: None })
+    }
+
+    /// Refuses what would not work as it is meant, beside what was so before.
+    fn check_remarks(&self, before: &[TrunkError], changed: &Config) -> Result<(), PairingError> {
+        let is_new = |remark: &TrunkError| before.iter().all(|other| other.to_string() != remark.to_string());
+        let remark = changed.remarks().into_iter().find(is_new);
+        remark.map_or(Ok(()), |remark| Err(remark.at(&self.config).into()))
     }
 
     fn print(&self, change: &Change, near: PublicKey, line: &str) -> Result<(), PairingError> {

@@ -4,12 +4,14 @@
 mod endpoint;
 mod file;
 mod listeners;
+mod misplaced;
 mod modem;
 mod networks;
 mod policy;
 mod private_file;
 mod redirection;
 mod reload;
+mod remarks;
 mod settings;
 mod socket_address;
 

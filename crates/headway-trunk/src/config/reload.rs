@@ -67,7 +67,7 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
             ("keep-alive", a.tunnel.keep_alive != b.tunnel.keep_alive),
         ];
         let differing = peer.into_iter().filter(|&(_, differs)| differs);
-        keys.extend(differing.map(|(key, _)| format!("peer {}: {key}", a.name)));
+        keys.extend(differing.map(|(key, _)| format!("peer {}: {key}", b.name)));
     }
     keys
 }

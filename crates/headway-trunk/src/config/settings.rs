@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use super::{
     Destinations, Endpoint, Modem, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
-    listeners, private_file, redirection_rules, socket_address,
+    listeners, misplaced, private_file, redirection_rules, socket_address,
 };
 use crate::TrunkError;
 use crate::request::Destination;
@@ -86,7 +86,10 @@ impl Config {
     /// It is no TOML, or a key is unknown, missing or of a wrong type.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
         let mut config: Self =
-            toml::from_str(text).map_err(|error| TrunkError::of_toml(path, text, &error))?;
+            toml::from_str(text).map_err(|error| match misplaced::advice(text, error.message()) {
+                Some(advice) => TrunkError::of_toml(path, text, &error).with_advice(&advice),
+                None => TrunkError::of_toml(path, text, &error),
+            })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         config.gateway.key_file = folder.join(&config.gateway.key_file);
         if let Some(socket) = &mut config.gateway.status_socket {
@@ -166,9 +169,6 @@ impl Config {
         }
         let dscp = read_dscp(&self.gateway.dscp)?;
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
-        if self.peers.is_empty() {
-            return Err(TrunkError::value("[[peer]]", "none", "at least one"));
-        }
         let mut peers: Vec<Peer> = Vec::new();
         for (place, peer) in (1..).zip(&self.peers) {
             if peer.name.trim().is_empty() {
@@ -227,6 +227,9 @@ impl Config {
 
     /// The place of a named peer, or of the only one.
     pub(crate) fn peer_of(&self, name: Option<&str>, entry: &str) -> Result<usize, TrunkError> {
+        if self.peers.is_empty() {
+            return Err(TrunkError::value("[[peer]]", "none", format!("one, to which {entry} leads")));
+        }
         let names = || self.peers.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>().join(", ");
         match name {
             None if self.peers.len() == 1 => Ok(0),

@@ -152,6 +152,40 @@ fn two_gateways_are_set_up_by_two_commands() {
     served_socks.join().unwrap();
 }
 
+/// A second near gateway joins and leaves while the far one runs.
+#[test]
+fn a_running_gateway_takes_who_is_invited_and_refuses_who_is_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let [tunnel, socks] = free_addresses();
+    let tunnel = tunnel.to_string();
+    let invited = |name: &str, service: &str| {
+        let words = ["--endpoint", &tunnel, "--destinations", "127.0.0.1/32", "--config", "far.toml"];
+        invite(folder, &[&words[..], &["--name", name, service]].concat())
+    };
+    invited("first", "socks");
+    let far = Gateway::start(folder, "far.toml");
+    let line = invited("second", &format!("socks={socks}"));
+    let reload = || PROGRAM.succeed(folder, &["trunk", "reload", "far.toml"]);
+    assert_eq!(reload(), "added peer second\n");
+    PROGRAM.succeed(folder, &["trunk", "join", &line, "--config", "near.toml"]);
+    let near = Gateway::start(folder, "near.toml");
+    wait_until("a session", || near.is_connected("far") && far.is_connected("second"));
+    let (address, served) = server();
+    exchange(through(socks, address).unwrap(), (1, 2));
+    served.join().unwrap();
+
+    PROGRAM.succeed(folder, &["trunk", "revoke", "second", "--config", "far.toml"]);
+    assert_eq!(reload(), "removed peer second\n");
+    let key = PROGRAM.succeed(folder, &["trunk", "pubkey", "near.key"]);
+    let line = format!("add: [[peer]] public-key = \"{}\"", key.trim());
+    wait_until("its key is in the log", || far.log().contains(&line));
+    assert!(through(socks, address).is_err());
+    // The last one may go too.
+    PROGRAM.succeed(folder, &["trunk", "revoke", "first", "--config", "far.toml"]);
+    assert_eq!(reload(), "removed peer first\n");
+}
+
 /// By standard input, and with the answers for machines.
 #[test]
 fn a_program_pairs_gateways_by_json() {
@@ -366,8 +400,22 @@ fn wrong_uses_are_told() {
     wrong(
         2,
         &["revoke", "near", "--config", "used.toml"],
-        "used.toml: socks 127.0.0.1:1: peer: got near: expected one of ",
+        "used.toml: [[peer]]: got none: expected one, to which socks 127.0.0.1:1 leads",
     );
+    for (name, text, says) in [
+        ("[Interface]\nPrivateKey = a\n[Peer]\n", "wg", "line 1 is of a configuration of WireGuard"),
+        (
+            "gateway = { key-file = 'other.key' }\n",
+            "none",
+            "none.toml: [[peer]]: got none: expected at least one\n",
+        ),
+    ]
+    .map(|(text, name, says)| (format!("{name}.toml"), text, says))
+    {
+        fs::write(folder.join(&name), text).unwrap();
+        PROGRAM.refuse(folder, &["trunk", "check", &name], &[says]);
+        fs::remove_file(folder.join(&name)).unwrap();
+    }
     // No folder of the system has a file in it that was not there.
     wrong(
         1,
