@@ -111,6 +111,16 @@ pub enum TrunkError {
 }
 
 impl TrunkError {
+    /// Whether another socket has an address that the gateway needs.
+    pub fn is_address_in_use(&self) -> bool {
+        match self {
+            Self::Listen { source, .. } | Self::Net(headway_net::NetError::Udp { source, .. }) => {
+                source.kind() == io::ErrorKind::AddrInUse
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn value(key: impl Into<String>, got: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Value { key: key.into(), got: got.into(), expected: expected.into() }
     }

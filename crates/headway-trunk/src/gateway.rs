@@ -418,6 +418,14 @@ impl Gateway {
     /// The tunnel failed while it ran.
     pub async fn close(mut self) -> Result<(), TrunkError> {
         self.lock_entries().abort();
+        let links = self.links.all();
+        let open: usize =
+            links.iter().map(|link| link.streams.open() + link.places.half_open_streams()).sum();
+        if open > 0 {
+            tracing::info!(streams = open, "stopping: what they have written has {GRACE:?} to arrive");
+        }
+        // Nothing else is waited for.
+        links.iter().for_each(|link| link.remove());
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         tasks.shutdown().await;
         let hosts = self.hosts.take();

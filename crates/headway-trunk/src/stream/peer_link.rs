@@ -160,7 +160,8 @@ impl PeerLink {
     pub(crate) fn remove(&self) {
         self.is_removed.send_replace(true);
         self.places.give_up();
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let spare = std::mem::take(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner));
+        spare.iter().for_each(TcpStream::reset);
     }
 
     /// Waits until that is so. Cancel safe.

@@ -7,10 +7,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::{free_addresses, say_skipped, wait_until};
 use headway_test_fixture::program::Program;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::namespace::HEADWAY;
@@ -49,6 +51,14 @@ impl<'a> Gateway<'a> {
 
     fn is_connected(&self, peer: &str) -> bool {
         self.peers("connected").contains(&(peer.into(), true.into()))
+    }
+
+    fn terminate(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+    }
+
+    fn ended(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
     }
 
     fn log(&self) -> String {
@@ -150,6 +160,55 @@ fn two_gateways_are_set_up_by_two_commands() {
     exchange(through(socks, behind_socks).unwrap(), (1, 2));
     served_forward.join().unwrap();
     served_socks.join().unwrap();
+
+    // The next one begins while the last one ends.
+    far.terminate();
+    let next = Gateway::start(folder, "etc/far.toml");
+    assert_eq!(far.ended(), Some(0));
+    wait_until("a session again", || near.is_connected("far") && next.is_connected("ship"));
+    let (address, served) = server();
+    exchange(through(socks, address).unwrap(), (1, 2));
+    served.join().unwrap();
+}
+
+/// Where nothing is open, nothing is waited for; the grace of a gateway is 2 s.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a stop takes less than a time")]
+fn a_stop_waits_for_streams_alone_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let [tunnel, socks] = free_addresses();
+    let (tunnel, service) = (tunnel.to_string(), format!("socks={socks}"));
+    let words = ["--endpoint", &tunnel, "--destinations", "127.0.0.1/32", "--config", "far.toml", &service];
+    let line = invite(folder, &words);
+    PROGRAM.succeed(folder, &["trunk", "join", &line, "--config", "near.toml"]);
+    let stop = |gateway: Gateway<'_>| {
+        let began = Instant::now();
+        gateway.terminate();
+        let log = gateway.log();
+        assert_eq!(gateway.ended(), Some(0), "{log}");
+        (began.elapsed(), fs::read_to_string(folder.join("near.toml.log")).unwrap())
+    };
+    for opens in [false, true] {
+        let far = Gateway::start(folder, "far.toml");
+        let near = Gateway::start(folder, "near.toml");
+        wait_until("a session", || near.is_connected("far") && far.is_connected("near"));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _open = opens.then(|| {
+            let opened = through(socks, listener.local_addr().unwrap()).unwrap();
+            (opened, listener.accept().unwrap())
+        });
+        let (took, log) = stop(near);
+        assert!(opens || took < Duration::from_millis(1900), "{took:?}");
+        assert_eq!(
+            log.contains("stopping: what they have written has 2s to arrive streams=1"),
+            opens,
+            "{log}"
+        );
+        if !opens {
+            assert!(stop(far).0 < Duration::from_millis(1900));
+        }
+    }
 }
 
 /// A second near gateway joins and leaves while the far one runs.
