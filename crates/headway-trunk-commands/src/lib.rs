@@ -139,7 +139,6 @@ fn run_command(command: &Command) -> Result<(), TrunkCommandError> {
         Command::Run { config: path, log_format, watch } => {
             let config = Config::load(path)?;
             let log = Log::start(*log_format, config.gateway.log_level);
-            config.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));
             run::run(path, &config, &log, watch.address())
         }
         Command::Invite(arguments) => Ok(pairing::invite(arguments)?),

@@ -49,6 +49,7 @@ async fn serve(
     for entry in gateway.entries() {
         notice!("headway: connections are taken at {entry}");
     }
+    log_remarks(config);
     let metrics = MetricsListener::bind(&config.gateway).await?;
     if let Some(address) = metrics.as_ref().and_then(MetricsListener::local_addr) {
         notice!("headway: metrics at http://{address}/metrics");
@@ -113,11 +114,11 @@ impl Running<'_> {
         // systemd.service(5), `notify-reload`: with the time, so that an old message is told from a new one.
         let time = NotifyState::monotonic_usec_now().ok();
         tell_systemd(&[NotifyState::Reloading].into_iter().chain(time).collect::<Vec<_>>());
-        let reloaded = Config::load(self.path)
-            .and_then(|config| Ok((self.gateway.reload(&config)?, config.gateway.log_level)));
+        let reloaded = Config::load(self.path).and_then(|config| Ok((self.gateway.reload(&config)?, config)));
         let answer = match reloaded {
-            Ok((reloaded, level)) => {
-                self.log.set_level(level);
+            Ok((reloaded, config)) => {
+                self.log.set_level(config.gateway.log_level);
+                log_remarks(&config);
                 tracing::info!("the configuration was read again: {reloaded}");
                 Answer::Done(reloaded.to_string())
             }
@@ -148,6 +149,11 @@ impl Running<'_> {
             answers.spawn(control::answer(stream, text.unwrap_or_default()));
         }
     }
+}
+
+/// Says what will not work as it is meant.
+fn log_remarks(config: &Config) {
+    config.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));
 }
 
 /// Says how far the gateway is, where systemd has started it.

@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use headway_trunk::Endpoint;
 use headway_trunk_proto::PublicKey;
 use toml_edit::{Array, Value};
 
@@ -56,11 +55,8 @@ pub(super) fn far_tun(services: &[Service]) -> String {
 
 /// The configuration of a near gateway at `path`.
 pub(super) fn near(invitation: &Invitation, path: &Path, key_file: &Path) -> String {
-    // The family of both ends is one. That of a name is IPv4 unless the operator says something else.
-    let listen = match invitation.endpoint() {
-        Endpoint::Address(SocketAddr::V6(_)) => Some(([0_u16; 8], 0).into()),
-        _ => None,
-    };
+    // The family of both ends is one.
+    let listen = invitation.is_ipv6().then(|| ([0_u16; 8], 0).into());
     let services = invitation.services();
     let pairs = || {
         services.iter().filter_map(|service| match service {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use headway_command::OutputError;
-use headway_trunk::{EndpointError, TrunkError};
+use headway_trunk::{Endpoint, EndpointError, TrunkError};
 
 use super::invitation::InvitationError;
 use crate::error::NoRandomness;
@@ -28,6 +28,10 @@ pub(crate) enum PairingError {
     NoEndpoint,
     #[error("--listen {got}: {config} has {listen}: expected the same, or none")]
     OtherListen { got: SocketAddr, listen: SocketAddr, config: PathBuf },
+    #[error(
+        "--endpoint {endpoint}: this gateway listens at {listen}: expected an address of the same family, or a name"
+    )]
+    OtherFamily { endpoint: Endpoint, listen: SocketAddr },
     #[error(
         "{config}: a gateway with [modem]: expected one over UDP: a modem's link has two ends, and no address"
     )]

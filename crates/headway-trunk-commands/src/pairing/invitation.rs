@@ -29,8 +29,12 @@ pub(super) struct Invitation {
     key: Zeroizing<[u8; KEY]>,
     name: String,
     endpoint: Endpoint,
+    is_ipv6: bool,
     services: Vec<Service>,
 }
+
+/// What stands for the family of addresses.
+const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];
 
 /// Why a text is no invitation. Positions count from 1, without white space.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,10 +66,10 @@ impl Invitation {
         far: PublicKey,
         key: Zeroizing<[u8; KEY]>,
         name: String,
-        endpoint: Endpoint,
+        (endpoint, is_ipv6): (Endpoint, bool),
         services: Vec<Service>,
     ) -> Self {
-        Self { far, key, name, endpoint, services }
+        Self { far, key, name, endpoint, is_ipv6, services }
     }
 
     /// The far gateway's public key.
@@ -88,6 +92,11 @@ impl Invitation {
         &self.endpoint
     }
 
+    /// Whether the far gateway is reached by IPv6.
+    pub(super) fn is_ipv6(&self) -> bool {
+        self.is_ipv6
+    }
+
     /// What the near gateway offers its hosts.
     pub(super) fn services(&self) -> &[Service] {
         &self.services
@@ -96,7 +105,8 @@ impl Invitation {
     /// Its text.
     pub(super) fn to_text(&self) -> Result<Zeroizing<String>, InvitationError> {
         let services = self.services.iter().map(|service| format!("\n{service}")).collect::<String>();
-        let text = format!("{}\n{}{services}", self.name, self.endpoint);
+        let family = FAMILIES[usize::from(self.is_ipv6)];
+        let text = format!("{}\n{}\n{family}{services}", self.name, self.endpoint);
         let len = LENGTH + 2 * KEY + text.len() + CHECKSUM;
         let length = u16::try_from(len).ok().filter(|_| len <= LONGEST);
         let length = length.ok_or(InvitationError::TooLong { got: len })?;
@@ -156,10 +166,13 @@ impl Invitation {
         let endpoint = lines.next().unwrap_or_default();
         let endpoint =
             endpoint.parse().map_err(|error| unknown(&format!("the endpoint {endpoint:?}: {error}")))?;
+        let family = lines.next().unwrap_or_default();
+        let is_ipv6 = FAMILIES.iter().position(|known| *known == family);
+        let is_ipv6 = is_ipv6.ok_or_else(|| unknown(&format!("the family {family:?}")))? == 1;
         let service =
             |line: &str| line.parse().map_err(|error| unknown(&format!("the service {line:?}: {error}")));
         let services = lines.map(service).collect::<Result<_, _>>()?;
-        Ok(Self::new(PublicKey::from_bytes(*far), Zeroizing::new(*key), name, endpoint, services))
+        Ok(Self::new(PublicKey::from_bytes(*far), Zeroizing::new(*key), name, (endpoint, is_ipv6), services))
     }
 }
 
@@ -248,7 +261,7 @@ mod tests {
             SecretKey::from_bytes([1; KEY]).public(),
             Zeroizing::new([2; KEY]),
             "ship".into(),
-            "gw.example.net:4433".parse().expect("an endpoint"),
+            ("gw.example.net:4433".parse().expect("an endpoint"), true),
             vec![
                 "socks=127.0.0.1:1080".parse().expect("a service"),
                 "forward=127.0.0.1:2222=10.0.0.5:22".parse().expect("a service"),
@@ -269,8 +282,8 @@ mod tests {
             assert_eq!(read.far(), invitation().far());
             assert_eq!(read.key(), SecretKey::from_bytes([2; KEY]));
             assert_eq!(
-                (read.name(), read.endpoint(), read.services()),
-                ("ship", invitation().endpoint(), invitation().services())
+                (read.name(), read.endpoint(), read.is_ipv6(), read.services()),
+                ("ship", invitation().endpoint(), true, invitation().services())
             );
         }
     }

@@ -59,6 +59,8 @@ struct Change {
     /// The public key of this gateway.
     far: PublicKey,
     endpoint: Endpoint,
+    /// Where it listens.
+    listen: SocketAddr,
     /// Its key, if its configuration is new.
     secret: Option<SecretKey>,
 }
@@ -73,9 +75,12 @@ pub(crate) fn run(arguments: &InviteArguments) -> Result<(), PairingError> {
     let near = SecretKey::from_bytes(*key);
     let folder = Folder::of(config)?;
     let change = arguments.change(near.public())?;
-    let Change { text, far, endpoint, secret } = &change;
-    let invitation =
-        Invitation::new(*far, Zeroizing::new(*key), name.clone(), endpoint.clone(), services.clone());
+    let Change { text, far, endpoint, listen, secret } = &change;
+    if matches!(endpoint, Endpoint::Address(address) if address.is_ipv4() != listen.is_ipv4()) {
+        return Err(PairingError::OtherFamily { endpoint: endpoint.clone(), listen: *listen });
+    }
+    let place = (endpoint.clone(), listen.is_ipv6());
+    let invitation = Invitation::new(*far, Zeroizing::new(*key), name.clone(), place, services.clone());
     invitation.check().map_err(PairingError::Services)?;
     let line = invitation.to_text()?;
     match secret {
@@ -117,7 +122,7 @@ impl InviteArguments {
         let parsed = Config::parse(&text, &self.config)?;
         parsed.check_with(secret.clone()).map_err(|error| error.at(&self.config))?;
         self.check_remarks(&[], &parsed)?;
-        Ok(Change { text, far: secret.public(), endpoint, secret: Some(secret) })
+        Ok(Change { text, far: secret.public(), endpoint, listen, secret: Some(secret) })
     }
 
     fn added(&self, before: String, peer: &str) -> Result<Change, PairingError> {
@@ -150,7 +155,7 @@ impl InviteArguments {
         })?;
         changed.check().map_err(|error| error.at(&self.config))?;
         self.check_remarks(&parsed.remarks(), &changed)?;
-        Ok(Change { text, far: parsed.public_key()?, endpoint, secret: None })
+        Ok(Change { text, far: parsed.public_key()?, endpoint, listen, secret: None })
     }
 
     /// Refuses what would not work as it is meant, beside what was so before.
@@ -201,7 +206,7 @@ fn own_address(listen: SocketAddr) -> Option<Endpoint> {
     (!listen.ip().is_unspecified() && listen.port() != 0).then_some(Endpoint::Address(listen))
 }
 
-/// All addresses of the family of an endpoint, and its port. A name is looked up for IPv4.
+/// All addresses of the family of an endpoint, and its port. That of a name is IPv4 unless --listen says something else.
 fn any_address(endpoint: &Endpoint) -> SocketAddr {
     match endpoint {
         Endpoint::Address(SocketAddr::V6(address)) => (Ipv6Addr::UNSPECIFIED, address.port()).into(),

@@ -401,6 +401,11 @@ fn wrong_uses_are_told() {
     );
     wrong(
         2,
+        &["invite", "--config", "far.toml", "--name", "b", "--endpoint", "[2001:db8::1]:4433"],
+        "--endpoint [2001:db8::1]:4433: this gateway listens at 0.0.0.0:4433: expected an address of the same family, or a name",
+    );
+    wrong(
+        2,
         &["invite", "--config", "new.toml", "--name", "a\nb", "--endpoint", "192.0.2.1:1"],
         "--name \"a\\nb\": expected a name without control characters, such as ship",
     );
