@@ -70,8 +70,8 @@ pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
     Arrival, Callsign, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier,
     EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, Housekeeping, ModemConfig, OuterDscp,
-    PacketWriter, SealedFramesCarrier, StreamPlace, TunCarrier, TunConfig, TunnelCarrier, TunnelConfig,
-    TunnelMonitor, UdpCarrier, UdpConfig,
+    PacketWriter, SealedFramesCarrier, StreamPlace, TunCarrier, TunConfig, TunnelCarrier, TunnelChange,
+    TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -51,7 +51,7 @@ impl<'a> Ends<'a> {
         let config = TunnelConfig { local, mtu: self.mtu, dscp: OuterDscp::Copied };
         let carrier = TunnelCarrier::open(&config, Tunnel::new(settings)).unwrap();
         let addresses = carrier.inner_addresses();
-        assert_eq!(carrier.recorders().len(), addresses.len(), "one for each peer");
+        assert_eq!(carrier.monitor().recorders().len(), addresses.len(), "one for each peer");
         let (inner, profile) = (addresses[0], Some(self.profile.clone()));
         (Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() }).unwrap(), inner)
     }

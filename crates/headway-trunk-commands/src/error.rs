@@ -9,6 +9,13 @@ use headway_trunk::TrunkError;
 use headway_trunk_proto::KeyError;
 use headway_watch::WatchError;
 
+use super::pairing::PairingError;
+
+/// No key can be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the system has no randomness: {0}")]
+pub(crate) struct NoRandomness(pub(super) String);
+
 /// Why a command of the gateway failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TrunkCommandError {
@@ -32,8 +39,10 @@ pub(crate) enum TrunkCommandError {
     Terminal(io::Error),
     #[error("the runtime cannot start: {0}")]
     NoRuntime(io::Error),
-    #[error("the system has no randomness: {0}")]
-    NoRandomness(String),
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+    #[error(transparent)]
+    Pairing(#[from] PairingError),
     #[error(
         "{config}: gateway.status-socket: nothing given: expected a path, at which the running gateway can be asked"
     )]
@@ -54,6 +63,7 @@ impl Failure for TrunkCommandError {
                     | TrunkError::Value { .. }
                     | TrunkError::Exposed { .. }
             ),
+            Self::Pairing(error) => error.is_usage(),
             Self::Key { .. } | Self::File { .. } | Self::Exists { .. } | Self::NoStatusSocket { .. } => true,
             _ => false,
         }

@@ -2,8 +2,10 @@
 
 pub(super) const ALL: &str = "\
 Examples:
-  headway trunk keygen /etc/headway/trunk.key
-      Make a key; its public part, which the other gateway needs, is printed.
+  headway trunk invite --endpoint gw.example.net:4433
+      At the far end, whose address is known: set it up, and print a line for the near end.
+  headway trunk join headway1-...
+      At the near end: set it up by this line.
   headway trunk check /etc/headway/trunk.toml
       Read a configuration and the files that it names, and say what is wrong.
   headway trunk run /etc/headway/trunk.toml
@@ -21,6 +23,31 @@ Examples:
       With the log as JSON, an object a line.
   headway trunk run /etc/headway/trunk.toml --watch 127.0.0.1:8080
       With a live page for browsers.";
+
+pub(super) const INVITE: &str = "\
+Examples:
+  headway trunk invite --endpoint gw.example.net:4433
+      The near gateway offers SOCKS at 127.0.0.1:1080. /etc/headway/trunk.toml and trunk.key are written if they do not exist.
+  headway trunk invite --endpoint 198.51.100.1:4433 --name ship socks forward=127.0.0.1:2222=10.0.0.5:22
+      The near gateway offers SOCKS, and a local port that leads to a host behind this gateway.
+  headway trunk invite --endpoint 198.51.100.1:4433 --name ship tun=192.168.7.0/24=10.0.0.0/8
+      Hosts in 192.168.7.0/24 reach 10.0.0.0/8, and are reached from there, by a TUN at each end.
+  headway trunk invite --endpoint 198.51.100.1:4433 | ssh ship headway trunk join -
+      Set up both ends at once; the secret is in no list of processes and in no history of a shell.
+
+The line contains the near gateway's key: who has it can use this gateway as NAME. `headway trunk revoke NAME` ends that.";
+
+pub(super) const JOIN: &str = "\
+Examples:
+  headway trunk join headway1-...
+      Write /etc/headway/trunk.toml and trunk.key, as `headway trunk invite` at the far end has said.
+  headway trunk join - --config /etc/headway/shore.toml
+      Read the line from standard input, so that it is in no list of processes and in no history of the shell.";
+
+pub(super) const REVOKE: &str = "\
+Examples:
+  headway trunk revoke ship && headway trunk reload /etc/headway/trunk.toml
+      The running gateway refuses it from now on.";
 
 pub(super) const KEYGEN: &str = "\
 Examples:

@@ -9,15 +9,21 @@ use headway_command::output;
 use headway_trunk_proto::{PresharedKey, SecretKey};
 use zeroize::Zeroizing;
 
-use super::error::TrunkCommandError;
+use super::error::{NoRandomness, TrunkCommandError};
 
 /// What is longer is no key.
 const LONGEST: usize = 1024;
 
+/// The bytes of a new key.
+pub(super) fn random() -> Result<Zeroizing<[u8; 32]>, NoRandomness> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *bytes).map_err(|error| NoRandomness(error.to_string()))?;
+    Ok(bytes)
+}
+
 /// Makes a key.
 pub(super) fn make(file: Option<&Path>, preshared: bool) -> Result<(), TrunkCommandError> {
-    let mut bytes = Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *bytes).map_err(|error| TrunkCommandError::NoRandomness(error.to_string()))?;
+    let bytes = random()?;
     let (secret, public) = if preshared {
         (PresharedKey::from_bytes(*bytes).to_base64(), None)
     } else {

@@ -7,6 +7,7 @@ mod examples;
 mod keys;
 mod log;
 mod metrics;
+mod pairing;
 mod run;
 mod status;
 mod top;
@@ -15,13 +16,14 @@ mod watch;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use headway_command::{Failure, output};
+use headway_command::{Failure, notice, output};
 use headway_trunk::Config;
 use headway_watch::WatchArguments;
 
 use control::{Request, RunningGateway};
 use error::TrunkCommandError;
 use log::{Log, LogFormat};
+use pairing::{InviteArguments, JoinArguments, RevokeArguments};
 
 /// Carry TCP connections of other hosts across a lossy link, through a gateway at each end
 #[derive(Args)]
@@ -44,6 +46,18 @@ enum Command {
         #[command(flatten)]
         watch: WatchArguments,
     },
+    /// Invite another near gateway to this far one: prints one line for `headway trunk join`
+    ///
+    /// Writes the configuration and the key of this gateway if there are none, and adds the other one as a peer. The line
+    /// contains the key of the near gateway: it is a secret.
+    #[command(after_help = examples::INVITE)]
+    Invite(InviteArguments),
+    /// Set up this near gateway by an invitation
+    #[command(after_help = examples::JOIN)]
+    Join(JoinArguments),
+    /// Remove a peer from a configuration
+    #[command(after_help = examples::REVOKE)]
+    Revoke(RevokeArguments),
     /// Make a secret key and print its public key
     #[command(after_help = examples::KEYGEN)]
     Keygen {
@@ -127,10 +141,18 @@ fn run_command(command: &Command) -> Result<(), TrunkCommandError> {
             let log = Log::start(*log_format, config.gateway.log_level);
             run::run(path, &config, &log, watch.address())
         }
+        Command::Invite(arguments) => Ok(pairing::invite(arguments)?),
+        Command::Join(arguments) => Ok(pairing::join(arguments)?),
+        Command::Revoke(arguments) => Ok(pairing::revoke(arguments)?),
         Command::Keygen { file, preshared } => keys::make(file.as_deref(), *preshared),
         Command::Pubkey { file } => keys::public(file),
         Command::Check { config } => {
-            Config::load(config)?;
+            let mut remarks = Config::load(config)?.remarks();
+            let last = remarks.pop();
+            for remark in remarks {
+                notice!("headway: {}", remark.at(config));
+            }
+            last.map_or(Ok(()), |last| Err(last.at(config)))?;
             Ok(output::print(&format!("{}: good\n", config.display()))?)
         }
         Command::Rules { config } => {

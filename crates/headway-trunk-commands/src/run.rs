@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use headway_command::notice;
 use headway_trunk::{Config, Gateway};
@@ -9,12 +10,17 @@ use sd_notify::NotifyState;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::control::{self, Answer, ControlSocket, Request};
 use super::error::TrunkCommandError;
 use super::log::Log;
 use super::metrics::{self, MetricsListener};
 use super::watch::{self, Watched};
+
+/// An address that is in use is tried so often, with this time between two tries: longer than a gateway takes to end.
+const TRIES: u32 = 30;
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(
     path: &Path,
@@ -38,11 +44,12 @@ async fn serve(
     let on = |kind| signal(kind).map_err(TrunkCommandError::NoRuntime);
     let (mut interrupt, mut terminate, mut hangup) =
         (on(SignalKind::interrupt())?, on(SignalKind::terminate())?, on(SignalKind::hangup())?);
-    let gateway = Gateway::start(config)?;
+    let gateway = start(config).await?;
     notice!("headway: gateway {} at {}", gateway.public_key(), gateway.place());
     for entry in gateway.entries() {
         notice!("headway: connections are taken at {entry}");
     }
+    log_remarks(config);
     let metrics = MetricsListener::bind(&config.gateway).await?;
     if let Some(address) = metrics.as_ref().and_then(MetricsListener::local_addr) {
         notice!("headway: metrics at http://{address}/metrics");
@@ -68,11 +75,30 @@ async fn serve(
         }
     };
     tell_systemd(&[NotifyState::Stopping]);
+    // Who starts the next one finds the addresses free, and this socket too.
+    drop(socket);
     let closed = gateway.close().await;
     match failure {
         Some(error) => Err(error.into()),
         None => Ok(closed?),
     }
+}
+
+/// Starts it. One that is being stopped has its addresses for a moment yet.
+async fn start(config: &Config) -> Result<Gateway, TrunkCommandError> {
+    let mut said = false;
+    for _ in 0..TRIES {
+        match Gateway::start(config) {
+            Err(error) if error.is_address_in_use() => {
+                if !std::mem::replace(&mut said, true) {
+                    notice!("headway: {error}; it is waited for {:?}", TRIES * PAUSE);
+                }
+                sleep(PAUSE).await;
+            }
+            started => return Ok(started?),
+        }
+    }
+    Ok(Gateway::start(config)?)
 }
 
 /// A running gateway, and what it was started with.
@@ -88,11 +114,11 @@ impl Running<'_> {
         // systemd.service(5), `notify-reload`: with the time, so that an old message is told from a new one.
         let time = NotifyState::monotonic_usec_now().ok();
         tell_systemd(&[NotifyState::Reloading].into_iter().chain(time).collect::<Vec<_>>());
-        let reloaded = Config::load(self.path)
-            .and_then(|config| Ok((self.gateway.reload(&config)?, config.gateway.log_level)));
+        let reloaded = Config::load(self.path).and_then(|config| Ok((self.gateway.reload(&config)?, config)));
         let answer = match reloaded {
-            Ok((reloaded, level)) => {
-                self.log.set_level(level);
+            Ok((reloaded, config)) => {
+                self.log.set_level(config.gateway.log_level);
+                log_remarks(&config);
                 tracing::info!("the configuration was read again: {reloaded}");
                 Answer::Done(reloaded.to_string())
             }
@@ -123,6 +149,11 @@ impl Running<'_> {
             answers.spawn(control::answer(stream, text.unwrap_or_default()));
         }
     }
+}
+
+/// Says what will not work as it is meant.
+fn log_remarks(config: &Config) {
+    config.remarks().iter().for_each(|remark| tracing::warn!("{remark}"));
 }
 
 /// Says how far the gateway is, where systemd has started it.

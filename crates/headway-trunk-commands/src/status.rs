@@ -46,7 +46,11 @@ fn describe(text: &mut String, peer: &PeerStatus) {
         .map_or_else(String::new, |seconds| format!(", heard {} ago", duration(seconds)));
     // One handshake is under way for a round trip.
     let tried = peer.trying_seconds.filter(|seconds| *seconds >= 2.0);
-    let tried = tried.map_or_else(String::new, |seconds| format!(", no answer for {}", duration(seconds)));
+    let mut tried =
+        tried.map_or_else(String::new, |seconds| format!(", no answer for {}", duration(seconds)));
+    if peer.is_away {
+        tried += ", connections to it are refused";
+    }
     let _ = writeln!(
         text,
         "peer {} ({place}): {}{tried}{heard}; {}\n  streams: {} open, {} half-open, {} opened, {} refused, {} abandoned, {} displaced; {} to it, {} from it",

@@ -68,6 +68,8 @@ struct Offered {
 pub(crate) struct Peer {
     pub(crate) key: PublicKey,
     pub(crate) preshared: PresharedKey,
+    /// It is a peer no longer.
+    pub(crate) is_removed: bool,
     /// Our inner address in the tunnel to it, and its.
     pub(crate) inner: (Ipv6Addr, Ipv6Addr),
     pub(crate) paths: Paths,
@@ -116,6 +118,7 @@ impl Peer {
         Self {
             key,
             preshared,
+            is_removed: false,
             inner,
             paths: Paths::default(),
             keep_alive: None,
@@ -329,6 +332,12 @@ impl Peer {
         self.trying_since.get_or_insert(now);
         self.attempts += 1;
         self.next_attempt = Some(now + wait);
+    }
+
+    /// The next initiation is not waited for any longer: it goes elsewhere.
+    pub(crate) fn try_at_once(&mut self) {
+        self.attempts = 0;
+        self.next_attempt = None;
     }
 
     /// Since when initiations are sent without an answer.

@@ -111,8 +111,31 @@ pub enum TrunkError {
 }
 
 impl TrunkError {
+    /// Whether another socket has an address that the gateway needs.
+    pub fn is_address_in_use(&self) -> bool {
+        match self {
+            Self::Listen { source, .. } | Self::Net(headway_net::NetError::Udp { source, .. }) => {
+                source.kind() == io::ErrorKind::AddrInUse
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn value(key: impl Into<String>, got: impl Into<String>, expected: impl Into<String>) -> Self {
         Self::Value { key: key.into(), got: got.into(), expected: expected.into() }
+    }
+
+    /// The same, of the configuration at `path`.
+    pub fn at(self, path: &Path) -> Self {
+        Self::Invalid { path: path.into(), source: Box::new(self) }
+    }
+
+    /// The same, with what to do.
+    pub(crate) fn with_advice(mut self, advice: &str) -> Self {
+        if let Self::Syntax { message, .. } = &mut self {
+            *message = format!("{message}; {advice}");
+        }
+        self
     }
 
     /// What the parser found wrong with the `text` of the configuration at `path`.

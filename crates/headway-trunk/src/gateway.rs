@@ -1,12 +1,13 @@
 //! A running gateway.
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
-use headway_net::{Clock, Stack, StackConfig, TunnelMonitor};
-use headway_trunk_proto::{Event, FlightRecorder, PublicKey, TunnelConfig as TunnelSettings};
+use headway_net::{Clock, Stack, StackConfig, TcpListener, TunnelChange, TunnelMonitor};
+use headway_trunk_proto::{Event, PeerId, PublicKey, TunnelConfig as TunnelSettings, inner_address};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
@@ -20,8 +21,9 @@ use crate::entry::{
 use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
-use crate::stream::{Budget, PORT, PeerLink, Places, stream_profile};
-use crate::{Config, Reloaded, TrunkError, exit, no_session};
+use crate::stream::{AllPlaces, Budget, Links, NewLink, PORT, PeerLink, stream_profile};
+use crate::unknown_peers::UnknownPeers;
+use crate::{Config, Reloaded, TrunkError, exit, lookup, no_session};
 
 /// Connections of a peer that wait to be accepted.
 const BACKLOG: usize = 1024;
@@ -36,6 +38,9 @@ const SAMPLE_EVERY: StdDuration = StdDuration::from_secs(1);
 /// How often the memory of streams is looked at.
 const MEMORY_EVERY: StdDuration = StdDuration::from_millis(100);
 
+/// A link to a peer, and the listener for its streams.
+type OpenLink = (Arc<PeerLink>, TcpListener);
+
 /// A running gateway. It stops when it is dropped; [`Gateway::close`] tells its peers.
 pub struct Gateway {
     public: PublicKey,
@@ -47,12 +52,12 @@ pub struct Gateway {
     /// The TCP of the hosts that are routed into the TUN.
     hosts: Option<Stack>,
     monitor: TunnelMonitor,
-    links: Vec<Arc<PeerLink>>,
+    links: Links,
     mtu: u16,
     since: Instant,
     entries: Mutex<Entries>,
     budget: Arc<Budget>,
-    recorders: Vec<FlightRecorder>,
+    places: AllPlaces,
     redirection: Mutex<Redirection>,
     /// The configuration that is in force.
     current: Mutex<(Config, Settings)>,
@@ -60,7 +65,10 @@ pub struct Gateway {
     queues: Vec<[Arc<PacketQueue>; 2]>,
     /// Why it cannot go on.
     failures: AsyncMutex<mpsc::Receiver<TrunkError>>,
-    tasks: JoinSet<()>,
+    failed: mpsc::Sender<TrunkError>,
+    /// Takes the packets of peers, where there is a TUN.
+    delivery: Option<Arc<Delivery>>,
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Gateway {
@@ -75,14 +83,15 @@ impl Gateway {
         let mut tunnel = TunnelSettings::new(settings.secret.clone(), Box::new(random));
         tunnel.epoch = epoch();
         tunnel.peers = settings.peers.iter().map(|peer| peer.tunnel.clone()).collect();
-        let Link { carrier, listen, mtu, monitor, addresses, recorders } =
-            Link::open(config, &settings, tunnel)?;
+        let Link { carrier, listen, mtu, monitor, mut addresses } = Link::open(config, &settings, tunnel)?;
+        if addresses.is_empty() {
+            // A stack has one. Peers may come.
+            addresses.push(inner_address(&public, &public).into());
+        }
         let profile = Some(stream_profile(settings.outage, config.gateway.own_path));
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
         let most_streams = config.gateway.max_streams;
-        let named = |peer: &Peer| (peer.name.clone(), peer.rules.clone(), peer.networks.clone());
-        let peers: Vec<_> = settings.peers.iter().map(named).collect();
         let networks = Networks::new(settings.peers.iter().map(|peer| &peer.networks[..]));
         let mut delivery = None;
         let tun = match &settings.tun {
@@ -96,80 +105,121 @@ impl Gateway {
             }
         };
         let (failed, failures) = mpsc::channel(1);
-        let mut gateway = Self {
+        let gateway = Self {
             public,
             listen,
             modem: settings.modem.as_ref().map(|modem| modem.link.to_string()),
             stack,
             hosts: tun.as_ref().map(Tun::stack),
             monitor,
-            links: Vec::new(),
+            links: Links::default(),
             mtu,
             since: Instant::now(),
             entries: Mutex::default(),
             budget: Arc::new(Budget::new(settings.memory)),
-            recorders,
+            places: AllPlaces::new(most_streams),
             redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
             failures: AsyncMutex::new(failures),
-            tasks: JoinSet::new(),
+            failed,
+            delivery,
+            tasks: Mutex::default(),
         };
-        let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
-        let places = Places::of_peers(peers.len(), most_streams);
-        for ((peer, places), (ours, theirs)) in peers.into_iter().zip(places).zip(inner) {
-            let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
-            let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
-            let listener = listener.map_err(TrunkError::Ended)?;
-            let link = PeerLink::new(
-                peer,
-                (gateway.stack.clone(), gateway.budget.clone()),
-                places,
-                domain,
-                (ours.into(), theirs.into()),
-            );
-            let (served, delivery, failed) = (link.clone(), delivery.clone(), failed.clone());
-            gateway.tasks.spawn(async move {
-                let error = exit::serve(served, listener, delivery).await;
-                tracing::error!(%error, "no more streams are accepted");
-                // The first one says it.
-                let _ = failed.try_send(TrunkError::Ended(error));
-            });
-            gateway.links.push(link);
-        }
-        let entries = gateway.lock_entries().prepare(config, &gateway.links)?;
-        gateway.redirect(config)?;
-        gateway.lock_entries().apply(entries);
+        gateway.begin(config, tun, networks)
+    }
+
+    /// Begins to take and to serve streams.
+    fn begin(mut self, config: &Config, tun: Option<Tun>, networks: Networks) -> Result<Self, TrunkError> {
+        let opened = self.open_links(self.lock_current().1.peers.iter())?;
+        opened.into_iter().for_each(|(link, listener)| self.serve(link, listener));
+        let entries = self.lock_entries().prepare(config, &self.links.all())?;
+        self.redirect(config)?;
+        self.lock_entries().apply(entries);
         if let Some(tun) = tun {
-            gateway.take_from(tun, networks, failed);
+            self.take_from(tun, networks);
         }
-        let stacks: Vec<Stack> = [gateway.stack.clone()].into_iter().chain(gateway.hosts.clone()).collect();
-        let (links, monitor) = (gateway.links.clone(), gateway.monitor.clone());
-        gateway.tasks.spawn(async move { report_events(&links, &monitor).await });
-        let (links, monitor, clock) = (gateway.links.clone(), gateway.monitor.clone(), gateway.stack.clone());
-        gateway.tasks.spawn(async move { no_session::warn(&links, (&monitor, &clock), listen).await });
-        let (links, since) = (gateway.links.clone(), gateway.since);
-        gateway.tasks.spawn(async move {
+        let stacks: Vec<Stack> = [self.stack.clone()].into_iter().chain(self.hosts.clone()).collect();
+        let (links, monitor) = (self.links.clone(), self.monitor.clone());
+        self.spawn(async move { report_events(&links, &monitor).await });
+        let (links, monitor, clock) = (self.links.clone(), self.monitor.clone(), self.stack.clone());
+        let listen = self.listen;
+        self.spawn(async move { no_session::warn(&links, (&monitor, &clock), listen).await });
+        let (links, since) = (self.links.clone(), self.since);
+        self.spawn(async move {
             let mut ticks = interval(SAMPLE_EVERY);
             loop {
                 ticks.tick().await;
-                links.iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
+                links.all().iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
             }
         });
-        let (links, budget) = (gateway.links.clone(), gateway.budget.clone());
-        gateway.tasks.spawn(async move {
+        let (links, budget) = (self.links.clone(), self.budget.clone());
+        self.spawn(async move {
             let mut ticks = interval(MEMORY_EVERY);
             loop {
                 ticks.tick().await;
-                let open = links.iter().map(|link| link.streams.open()).sum();
+                let open = links.all().iter().map(|link| link.streams.open()).sum();
                 budget.update(stacks.iter().map(Stack::memory).sum(), open);
             }
         });
-        Ok(gateway)
+        Ok(self)
     }
 
-    /// Changes the running gateway to another configuration: its entries, and where streams of peers may go. Streams that
-    /// are open go on.
+    /// Opens the links to peers that follow those there are.
+    fn open_links<'a>(&self, peers: impl Iterator<Item = &'a Peer>) -> Result<Vec<OpenLink>, TrunkError> {
+        let next = self.links.next().0;
+        let open = |(at, peer): (usize, &Peer)| {
+            let key = peer.tunnel.key;
+            let ends: (IpAddr, IpAddr) =
+                (inner_address(&self.public, &key).into(), inner_address(&key, &self.public).into());
+            self.stack.add_address(ends.0);
+            let domain = self.stack.open_domain()?;
+            let listener = self.stack.listen_in(domain, SocketAddr::new(ends.0, PORT), BACKLOG)?;
+            let link = PeerLink::new(NewLink {
+                place: PeerId(next + at),
+                name: peer.name.clone(),
+                key,
+                endpoint: peer.endpoint.clone(),
+                rules: peer.rules.clone(),
+                networks: peer.networks.clone(),
+                stack: (self.stack.clone(), self.budget.clone()),
+                places: self.places.add_peer(),
+                domain,
+                ends,
+            });
+            Ok((link, listener))
+        };
+        peers.enumerate().map(open).collect::<io::Result<_>>().map_err(TrunkError::Ended)
+    }
+
+    /// Serves the streams of a peer until it is removed.
+    fn serve(&self, link: Arc<PeerLink>, listener: TcpListener) {
+        self.links.add(link.clone());
+        if let Some(local) = self.listen {
+            let watched = (self.monitor.clone(), self.stack.clone());
+            self.spawn(lookup::follow(link.clone(), watched, local));
+        }
+        let (delivery, failed) = (self.delivery.clone(), self.failed.clone());
+        self.spawn(async move {
+            tokio::select! {
+                () = link.removed() => {}
+                error = exit::serve(link.clone(), listener, delivery) => {
+                    tracing::error!(%error, "no more streams are accepted");
+                    // The first one says it.
+                    let _ = failed.try_send(TrunkError::Ended(error));
+                }
+            }
+        });
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// Changes the running gateway to another configuration: its entries, its peers, and where streams of peers may go. Streams that
+    /// are open go on, except those of peers that are none any more.
     ///
     /// # Errors
     ///
@@ -177,21 +227,45 @@ impl Gateway {
     /// Then everything stays as it was.
     pub fn reload(&self, config: &Config) -> Result<Reloaded, TrunkError> {
         let settings = config.settings()?;
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.lock_current();
         let keys = fixed_keys((&current.0, &current.1), (config, &settings));
         if !keys.is_empty() {
             return Err(TrunkError::NeedsRestart { keys });
         }
         redirection::try_out(config)?;
-        let entries = self.lock_entries().prepare(config, &self.links)?;
+        let running = self.links.all();
+        let is_running = |peer: &&Peer| running.iter().any(|link| link.key == peer.tunnel.key);
+        let (stay, come): (Vec<&Peer>, Vec<&Peer>) = settings.peers.iter().partition(is_running);
+        let opened = self.open_links(come.iter().copied())?;
+        let links = || running.iter().chain(opened.iter().map(|(link, _)| link));
+        let link_of = |peer: &Peer| links().find(|link| link.key == peer.tunnel.key).cloned();
+        let ordered: Vec<Arc<PeerLink>> = settings.peers.iter().filter_map(link_of).collect();
+        let prepared = self.lock_entries().prepare(config, &ordered);
         // If it fails, it leaves the rules as they were.
-        self.redirect(config)?;
+        let prepared = prepared.and_then(|entries| self.redirect(config).map(|()| entries));
+        let entries = match prepared {
+            Ok(entries) => entries,
+            Err(error) => {
+                opened.iter().for_each(|(link, _)| link.remove());
+                return Err(error);
+            }
+        };
+        let is_gone = |link: &&Arc<PeerLink>| ordered.iter().all(|other| !Arc::ptr_eq(link, other));
+        let gone: Vec<_> = running.iter().filter(is_gone).collect();
+        self.monitor.change(gone.iter().map(|link| TunnelChange::Remove(link.place)));
+        self.monitor.change(come.iter().map(|peer| TunnelChange::Add(Box::new(peer.tunnel.clone()))));
+        gone.iter().for_each(|link| self.links.remove(link));
+        self.stack.wake();
         let mut reloaded = self.lock_entries().apply(entries);
-        for (link, peer) in self.links.iter().zip(&settings.peers) {
+        reloaded.removed.extend(gone.iter().map(|link| format!("peer {}", link.name)));
+        reloaded.added.extend(come.iter().map(|peer| format!("peer {}", peer.name)));
+        for peer in stay {
+            let Some(link) = link_of(peer) else { continue };
             if link.set_rules(peer.rules.clone()) {
                 reloaded.changed.push(format!("peer {}", peer.name));
             }
         }
+        opened.into_iter().for_each(|(link, listener)| self.serve(link, listener));
         if current.0.gateway.log_level != config.gateway.log_level {
             reloaded.changed.push("gateway.log-level".into());
         }
@@ -205,9 +279,10 @@ impl Gateway {
     ///
     /// There is no such peer, or more than one and none is named, or nothing has arrived from it.
     pub fn record(&self, peer: Option<&str>) -> Result<String, TrunkError> {
-        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let peer = current.0.peer_of(peer, "record")?;
-        let trace = self.recorders.get(peer).and_then(FlightRecorder::trace);
+        let current = self.lock_current();
+        let key = current.1.peers[current.0.peer_of(peer, "record")?].tunnel.key;
+        let link = self.links.all().into_iter().find(|link| link.key == key);
+        let trace = link.and_then(|link| self.monitor.recorders().get(link.place.0)?.trace());
         trace.ok_or_else(|| TrunkError::value("record", "no packet from the peer", "at least one"))
     }
 
@@ -215,27 +290,33 @@ impl Gateway {
         self.redirection.lock().unwrap_or_else(PoisonError::into_inner).apply(config)
     }
 
+    fn lock_current(&self) -> MutexGuard<'_, (Config, Settings)> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_entries(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes connections and packets from a TUN device.
-    fn take_from(&mut self, tun: Tun, networks: Networks, failed: mpsc::Sender<TrunkError>) {
+    fn take_from(&mut self, tun: Tun, networks: Networks) {
         let peers: Vec<tun::Peer> = self
             .links
-            .iter()
+            .all()
+            .into_iter()
             .map(|link| {
                 let queues = [true, false].map(|unordered| Arc::new(PacketQueue::new(unordered)));
                 for queue in &queues {
                     let (link, queue) = (link.clone(), queue.clone());
-                    self.tasks.spawn(async move { packets::send(&link, &queue).await });
+                    self.spawn(async move { packets::send(&link, &queue).await });
                 }
-                self.tasks.spawn(link.clone().keep_spare());
-                tun::Peer { link: link.clone(), queues }
+                self.spawn(link.clone().keep_spare());
+                tun::Peer { link, queues }
             })
             .collect();
         self.queues = peers.iter().map(|peer| peer.queues.clone()).collect();
-        self.tasks.spawn(async move {
+        let failed = self.failed.clone();
+        self.spawn(async move {
             let error = tun.serve(networks, peers).await;
             let _ = failed.try_send(TrunkError::TunEnded(error));
         });
@@ -267,8 +348,12 @@ impl Gateway {
     /// What it does.
     pub fn status(&self) -> Status {
         let (counters, now) = (self.monitor.counters(), self.stack.now());
-        let peer = |(link, peer): (&Arc<PeerLink>, headway_trunk_proto::PeerStatus)| PeerStatus {
+        let known = self.monitor.peers();
+        // One that was added a moment ago is not there yet.
+        let of_link = |link: Arc<PeerLink>| Some((known.get(link.place.0).copied()?, link));
+        let peer = |(peer, link): (headway_trunk_proto::PeerStatus, Arc<PeerLink>)| PeerStatus {
             name: link.name.clone(),
+            is_away: link.is_away(),
             endpoint: peer.endpoint.filter(|_| self.listen.is_some()),
             connected: peer.session_since.is_some(),
             trying_seconds: peer.trying_since.map(|since| now.saturating_since(since).as_secs_f64()),
@@ -282,7 +367,7 @@ impl Gateway {
             displaced_streams: link.counters.displaced.load(Ordering::Relaxed),
             bytes_to_peer: link.streams.carried().0,
             bytes_from_peer: link.streams.carried().1,
-            packets: self.packets_of(link),
+            packets: self.packets_of(&link),
             arrived: ArrivedStatus {
                 intact: peer.counters.intact,
                 corrupted: peer.counters.corrupted,
@@ -300,7 +385,7 @@ impl Gateway {
             listen: self.listen,
             modem: self.modem.clone(),
             seconds: self.since.elapsed().as_secs_f64(),
-            peers: self.links.iter().zip(self.monitor.peers()).map(peer).collect(),
+            peers: self.links.all().into_iter().filter_map(of_link).map(peer).collect(),
             intact: counters.intact,
             corrupted: counters.corrupted,
             unreadable: counters.unreadable,
@@ -313,9 +398,8 @@ impl Gateway {
     }
 
     /// Packets of a peer that cross as they are.
-    fn packets_of(&self, link: &Arc<PeerLink>) -> Option<PacketStatus> {
-        let peer = self.links.iter().position(|other| Arc::ptr_eq(other, link))?;
-        let queues = self.queues.get(peer)?;
+    fn packets_of(&self, link: &PeerLink) -> Option<PacketStatus> {
+        let queues = self.queues.get(link.place.0)?;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Some(PacketStatus {
             to_peer: count(&link.counters.packets_to_peer),
@@ -334,7 +418,16 @@ impl Gateway {
     /// The tunnel failed while it ran.
     pub async fn close(mut self) -> Result<(), TrunkError> {
         self.lock_entries().abort();
-        self.tasks.shutdown().await;
+        let links = self.links.all();
+        let open: usize =
+            links.iter().map(|link| link.streams.open() + link.places.half_open_streams()).sum();
+        if open > 0 {
+            tracing::info!(streams = open, "stopping: what they have written has {GRACE:?} to arrive");
+        }
+        // Nothing else is waited for.
+        links.iter().for_each(|link| link.remove());
+        let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        tasks.shutdown().await;
         let hosts = self.hosts.take();
         let hosts = async {
             if let Some(hosts) = hosts
@@ -371,25 +464,29 @@ fn epoch() -> u64 {
 }
 
 /// Logs what happens to the tunnels.
-async fn report_events(links: &[Arc<PeerLink>], monitor: &TunnelMonitor) {
+async fn report_events(links: &Links, monitor: &TunnelMonitor) {
     let mut ticks = interval(EVENTS_EVERY);
+    let mut unknown = UnknownPeers::default();
     loop {
         ticks.tick().await;
         for event in monitor.take_events() {
+            if let Event::Unknown(key, from) = event {
+                unknown.refused(key, from);
+            }
             report(links, event);
         }
     }
 }
 
-fn report(links: &[Arc<PeerLink>], event: Event) {
-    let name = |peer: headway_trunk_proto::PeerId| links.get(peer.0).map_or("", |link| &link.name);
+fn report(links: &Links, event: Event) {
+    let name = |peer: PeerId| links.get(peer).map_or_else(String::new, |link| link.name.clone());
     match event {
         Event::Connected(peer) => {
             tracing::info!(peer = name(peer), "connected");
         }
         Event::Restarted(peer) => {
             tracing::warn!(peer = name(peer), "restarted: its streams are reset");
-            links.get(peer.0).inspect(|link| link.on_restarted());
+            links.get(peer).inspect(|link| link.on_restarted());
         }
         Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
         Event::Unchecked(peer, true) => {
@@ -417,7 +514,6 @@ fn report(links: &[Arc<PeerLink>], event: Event) {
 #[cfg(test)]
 mod tests {
     use headway_test_fixture::log::Log;
-    use headway_trunk_proto::PeerId;
 
     use super::*;
     use crate::stream::linked::Linked;
@@ -426,7 +522,8 @@ mod tests {
     fn what_happens_to_a_tunnel_is_logged_with_the_peer() {
         let log = Log::up_to(tracing::Level::INFO);
         let _guard = tracing::subscriber::set_default(log.clone());
-        let links = [Linked::new().near];
+        let links = Links::default();
+        links.add(Linked::new().near);
         let (peer, there) = (PeerId(0), SocketAddr::from(([192, 0, 2, 1], 9)));
         for (event, level, pieces) in [
             (Event::Connected(peer), "INFO", ["message=connected", ""]),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// From the bottom to the top.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 14] = [
     "error",
     "request",
     "status",
@@ -15,6 +15,8 @@ const LAYERS: [&str; 12] = [
     "exit",
     "entry",
     "no_session",
+    "lookup",
+    "unknown_peers",
     "gateway",
     "lib",
 ];

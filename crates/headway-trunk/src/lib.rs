@@ -19,15 +19,17 @@ mod gateway;
 #[cfg(test)]
 mod layers;
 mod link;
+mod lookup;
 mod no_session;
 mod packets;
 mod request;
 mod status;
 mod stream;
+mod unknown_peers;
 
 pub use config::{
-    Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, Reloaded, SocksConfig,
-    TransparentConfig, schema,
+    Config, Endpoint, EndpointError, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig,
+    Reloaded, SocksConfig, TransparentConfig, schema,
 };
 pub use entry::redirection::rules;
 pub use error::TrunkError;

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use headway_net::{Carrier, SealedFramesCarrier, TunnelCarrier, TunnelConfig, TunnelMonitor};
-use headway_trunk_proto::{FlightRecorder, Tunnel, TunnelConfig as TunnelSettings};
+use headway_trunk_proto::{Tunnel, TunnelConfig as TunnelSettings};
 
 use crate::config::Settings;
 use crate::{Config, TrunkError};
@@ -17,7 +17,6 @@ pub(crate) struct Link {
     pub(crate) mtu: u16,
     pub(crate) monitor: TunnelMonitor,
     pub(crate) addresses: Vec<IpAddr>,
-    pub(crate) recorders: Vec<FlightRecorder>,
 }
 
 impl Link {
@@ -34,7 +33,6 @@ impl Link {
                 mtu: modem.mtu,
                 monitor: carrier.monitor(),
                 addresses: carrier.inner_addresses(),
-                recorders: carrier.recorders(),
                 carrier: Box::new(carrier),
             });
         }
@@ -47,7 +45,6 @@ impl Link {
             mtu: gateway.mtu,
             monitor: carrier.monitor(),
             addresses: carrier.inner_addresses(),
-            recorders: carrier.recorders(),
             carrier: Box::new(carrier),
         })
     }

@@ -2,16 +2,16 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use headway_net::{Stack, TunnelMonitor};
+use headway_trunk_proto::Refusal;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 
 use crate::status::Repeated;
-use crate::stream::PeerLink;
+use crate::stream::Links;
 
 /// How often it is looked for.
 const EVERY: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const ICMP_WAIT: Duration = Duration::from_secs(2);
 
 /// Warns, for ever. `stack` has the clock of the monitor's times; `local`: the UDP address of the tunnel.
 pub(crate) async fn warn(
-    links: &[Arc<PeerLink>],
+    links: &Links,
     (monitor, stack): (&TunnelMonitor, &Stack),
     local: Option<SocketAddr>,
 ) {
@@ -34,8 +34,11 @@ pub(crate) async fn warn(
         ticks.tick().await;
         while asking.try_join_next().is_some() {}
         let now = stack.now();
-        for (link, peer) in links.iter().zip(monitor.peers()) {
+        let peers = monitor.peers();
+        for link in links.all() {
+            let Some(peer) = peers.get(link.place.0) else { continue };
             let tried = peer.trying_since.map_or(0.0, |since| now.saturating_since(since).as_secs_f64());
+            link.set_away(tried, peer.session_since.is_some());
             let Some(endpoint) = peer.endpoint.filter(|_| tried >= PATIENCE) else { continue };
             if link.counters.no_answer.happened().is_none() {
                 continue;
@@ -66,6 +69,7 @@ pub(crate) async fn warn(
         let more = bad.saturating_sub(std::mem::replace(&mut reported, bad));
         if more > 0
             && let Some(last) = monitor.last_refusal()
+            && !matches!(last.why, Refusal::UnknownPeer(_))
             && let Some(times) = refused.happened_times(more)
         {
             tracing::warn!(times, from = %last.from, why = %last.why, "handshakes were refused; this was the last");

@@ -31,7 +31,7 @@ pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
 pub use frames::{Callsign, FramesCarrier, FramesConfig, FramesSocket, ModemConfig, StreamPlace};
 pub use tun::{TunCarrier, TunConfig};
-pub use tunnel::{OuterDscp, SealedFramesCarrier, TunnelCarrier, TunnelConfig, TunnelMonitor};
+pub use tunnel::{OuterDscp, SealedFramesCarrier, TunnelCarrier, TunnelChange, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};
 
 /// A received packet, parsed and verified.

@@ -117,6 +117,16 @@ impl Stack {
         &self.handle.addresses
     }
 
+    /// It answers to `address` too, from now on.
+    pub fn add_address(&self, address: IpAddr) {
+        self.handle.shared.update(|core| core.host.add_address(address));
+    }
+
+    /// Has the carrier do what is due, such as changes that a [`TunnelMonitor`](crate::TunnelMonitor) was given.
+    pub fn wake(&self) {
+        self.handle.shared.update(|_| ());
+    }
+
     /// Listens at `local`; port and address as for [`Host::listen`]. At most `backlog` connections
     /// wait to be accepted.
     ///

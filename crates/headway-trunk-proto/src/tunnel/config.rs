@@ -52,6 +52,6 @@ impl PeerConfig {
     }
 }
 
-/// Which peer: its place in [`TunnelConfig::peers`].
+/// Which peer: its place in [`TunnelConfig::peers`], and behind these in the order in which others came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub usize);

@@ -14,6 +14,9 @@ use crate::session::Session;
 /// How long a cookie is used that a peer sent.
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
 
+/// Events that wait, where anyone can give rise to another.
+const MOST_EVENTS: usize = 16;
+
 impl Tunnel {
     /// Whether an initiation is worth a look: all others cost nothing but a hash.
     fn admits(&mut self, now: Instant, from: SocketAddr, sender: u32, message: &[u8]) -> bool {
@@ -60,7 +63,11 @@ impl Tunnel {
         let Some(responder) = Responder::read(&self.secret, message) else {
             return self.refuse(from, Refusal::NotAuthentic);
         };
-        let Some(place) = self.peers.iter().position(|peer| peer.key == responder.peer) else {
+        let Some(place) = self.peers.iter().position(|peer| peer.key == responder.peer && !peer.is_removed)
+        else {
+            if self.events.len() < MOST_EVENTS {
+                self.events.push_back(Event::Unknown(responder.peer, from));
+            }
             return self.refuse(from, Refusal::UnknownPeer(responder.peer));
         };
         let id = PeerId(place);

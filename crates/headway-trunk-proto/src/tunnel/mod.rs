@@ -8,20 +8,19 @@ mod incoming;
 mod limits;
 mod outgoing;
 mod paths;
+mod peers;
 mod report;
 mod timers;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv6Addr, SocketAddr};
 
-use crate::addresses::inner_address;
 use crate::cookie::CookieJar;
 use crate::counters::TunnelCounters;
 use crate::flight::FlightRecorder;
 use crate::handshake::Boot;
 use crate::handshake_load::HandshakeLoad;
-use crate::keys::{PresharedKey, PublicKey, SecretKey};
-use crate::path::Paths;
+use crate::keys::{PublicKey, SecretKey};
 use crate::peer::{Peer, Unchecked};
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
@@ -82,20 +81,9 @@ impl Tunnel {
             random,
         };
         for peer in peers {
-            tunnel.add(peer);
+            tunnel.add_peer(peer);
         }
         tunnel
-    }
-
-    fn add(&mut self, config: PeerConfig) {
-        let ours = inner_address(&self.public, &config.key);
-        let theirs = inner_address(&config.key, &self.public);
-        let preshared = config.preshared.unwrap_or_else(PresharedKey::none);
-        let mut peer = Peer::new(config.key, preshared, (ours, theirs), self.longest);
-        peer.paths = Paths::new(config.endpoint);
-        peer.keep_alive = config.keep_alive;
-        self.inner.insert(theirs, PeerId(self.peers.len()));
-        self.peers.push(peer);
     }
 
     /// Our public key.
@@ -103,7 +91,7 @@ impl Tunnel {
         self.public
     }
 
-    /// What is known of the peers, in the order of the configuration.
+    /// What is known of the peers, by their [places](PeerId), also those of peers that were removed.
     pub fn peers(&self) -> impl Iterator<Item = PeerStatus> {
         self.peers.iter().map(|peer| PeerStatus {
             key: peer.key,
@@ -122,7 +110,7 @@ impl Tunnel {
         })
     }
 
-    /// What became of the last packets of each peer, in the order of the configuration.
+    /// What became of the last packets of each peer, by its place.
     pub fn recorders(&self) -> Vec<FlightRecorder> {
         self.peers.iter().map(|peer| peer.recorder.clone()).collect()
     }

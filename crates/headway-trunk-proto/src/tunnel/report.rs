@@ -25,6 +25,11 @@ pub enum Event {
     /// Datagrams without UDP checksum reach the peer from now on, so damage arrives; or they do not, and every
     /// damaged datagram is dropped on the way.
     Unchecked(PeerId, bool),
+    /// A handshake of this authenticated key, which is no peer's, was refused; from where it came. Of keys that come at the same
+    /// time not all are told.
+    Unknown(PublicKey, SocketAddr),
+    /// The peer was [removed](super::Tunnel::remove_peer): no connection to it exists any more.
+    Removed(PeerId),
     /// The session with the peer has expired, and no other could be made.
     Lost(PeerId),
     /// The peer is heard of again after a silence: the link was interrupted, and what waits can be sent.

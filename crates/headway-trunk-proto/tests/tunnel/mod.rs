@@ -17,7 +17,7 @@ use headway_wire::repair::HeaderRepair;
 use headway_wire::{Integrity, Received, judge};
 use proptest::prelude::*;
 
-use crate::world::{FAR, Sent, World, at, random, secret, tunnel};
+use crate::world::{FAR, NEAR, Sent, World, at, random, secret, tunnel};
 
 #[test]
 fn segments_arrive_as_they_were_sent() {
@@ -367,10 +367,35 @@ fn unknown_keys_and_other_secrets_get_no_session() {
         world.near =
             Tunnel::new(TunnelConfig { peers: vec![peer], ..TunnelConfig::new(secret(own), random(3)) });
         world.run(Duration::from_secs(10));
-        assert!(world.events.is_empty(), "{:?}", world.events);
+        // The far end says whom it does not know, each time.
+        let unknown = (false, Event::Unknown(secret(own).public(), at(NEAR)));
+        assert!(world.events.iter().all(|event| *event == unknown), "{:?}", world.events);
+        assert_eq!(world.events.is_empty(), own == 1, "{:?}", world.events);
         assert!(!world.exchange(true));
         assert_eq!(world.far.counters().handshakes, 0);
     }
+}
+
+#[test]
+fn a_peer_that_was_removed_is_told_and_comes_back_only_if_it_is_added() {
+    let mut world = World::connected();
+    world.run(Duration::from_secs(20));
+    for _ in 0..2 {
+        world.far.remove_peer(world.now, PeerId(0));
+    }
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.saw(false, Event::Removed(PeerId(0))), 1, "{:?}", world.events);
+    assert_eq!(world.saw(true, Event::Restarted(PeerId(0))), 1, "{:?}", world.events);
+    assert!(!world.exchange(true) && !world.exchange(false));
+    // It asks by a handshake, and is no peer.
+    world.near = tunnel(1, secret(2).public(), Some(at(FAR)), 7);
+    world.run(Duration::from_secs(20));
+    assert!(world.saw(false, Event::Unknown(secret(1).public(), at(NEAR))) > 1, "{:?}", world.events);
+    let preshared = Some(PresharedKey::from_bytes([5; 32]));
+    let again = PeerConfig { preshared, ..PeerConfig::new(secret(1).public()) };
+    assert_eq!(world.far.add_peer(again), PeerId(1));
+    world.run(Duration::from_secs(20));
+    assert_eq!(world.saw(false, Event::Connected(PeerId(1))), 1, "{:?}", world.events);
 }
 
 /// The far end is flooded with copies of an initiation: it asks for a cookie, and a peer that gets one gets a session.

@@ -7,7 +7,7 @@ use headway_wire::Dscp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::socket_address;
+use super::{Endpoint, socket_address};
 
 /// The configuration of a gateway.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -131,9 +131,10 @@ pub struct PeerConfig {
     pub public_key: String,
     /// A file with a secret that both gateways have, readable by its owner only.
     pub preshared_key_file: Option<PathBuf>,
-    /// Its UDP address and port; without it, it begins. A link-local address has its interface with it: `[fe80::1%eth0]:4433`.
-    #[serde(default, deserialize_with = "socket_address::deserialize_option")]
-    pub endpoint: Option<SocketAddr>,
+    /// Its UDP address or name, and port; without it, it begins. A link-local address has its interface with it:
+    /// `[fe80::1%eth0]:4433`. A name is looked up again when the peer does not answer.
+    #[schemars(with = "Option<String>")]
+    pub endpoint: Option<Endpoint>,
     /// The longest time without a packet to it, so that a NAT keeps its mapping, such as `25s`.
     pub keep_alive: Option<String>,
     /// What the link to it carries, headers included, such as `10mbit`, if that is known: then the status says what share

@@ -1,17 +1,21 @@
 //! The configuration of a gateway: its TOML file, what that and the files that it names say, and what of it can be
 //! changed while the gateway runs.
 
+mod endpoint;
 mod file;
 mod listeners;
+mod misplaced;
 mod modem;
 mod networks;
 mod policy;
 mod private_file;
 mod redirection;
 mod reload;
+mod remarks;
 mod settings;
 mod socket_address;
 
+pub use endpoint::{Endpoint, EndpointError};
 pub use file::{
     Config, ForwardConfig, GatewayConfig, LogLevel, ModemTable, PeerConfig, SocksConfig, TransparentConfig,
     schema,

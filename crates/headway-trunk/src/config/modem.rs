@@ -106,7 +106,8 @@ impl Config {
             let got = format!("{} peers", self.peers.len());
             return Err(TrunkError::value("[[peer]]", got, "one with [modem], whose link has two ends"));
         }
-        if let Some((peer, endpoint)) = self.peers.iter().find_map(|peer| Some((&peer.name, peer.endpoint?)))
+        if let Some((peer, endpoint)) =
+            self.peers.iter().find_map(|peer| Some((&peer.name, peer.endpoint.as_ref()?)))
         {
             let expected = "nothing with [modem], at whose other end the peer is";
             return Err(TrunkError::value(format!("peer {peer}: endpoint"), endpoint.to_string(), expected));

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use super::Settings;
+use super::{Peer, Settings};
 use crate::Config;
 
 /// What a reload has changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reloaded {
-    /// Entries that listen now.
+    /// Entries that listen now, and peers.
     pub added: Vec<String>,
-    /// Entries that do not listen any more. Their streams go on.
+    /// Entries that do not listen any more, whose streams go on; and peers that are none, whose streams are reset.
     pub removed: Vec<String>,
     /// Entries and peers that are other than before, for new streams; and the level of the log, which whoever has set it up changes.
     pub changed: Vec<String>,
@@ -48,21 +48,26 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         [("[modem]".to_owned(), old.1.modem != new.1.modem), ("[tun]".to_owned(), old.0.tun != new.0.tun)];
     let mut keys: Vec<String> =
         gateway.into_iter().chain(tables).filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
-    let names = |settings: &Settings| settings.peers.iter().map(|peer| peer.name.clone()).collect::<Vec<_>>();
-    if names(old.1) != names(new.1) {
-        keys.push("the names and the order of [[peer]]".into());
-        return keys;
+    // A peer is its key: with another one it is another peer.
+    let of_key =
+        |peer: &Peer, all: &Settings| all.peers.iter().position(|other| other.tunnel.key == peer.tunnel.key);
+    let is_same = |peers: &[Peer], all: &Settings| peers.iter().all(|peer| of_key(peer, all).is_some());
+    let stay = is_same(&old.1.peers, new.1) && is_same(&new.1.peers, old.1);
+    // Of a TUN, the prefixes behind each peer are routes; a modem has one peer.
+    if !stay && (new.0.tun.is_some() || new.1.modem.is_some()) {
+        keys.push("the keys of [[peer]] beside [tun] or [modem]".into());
     }
-    for (a, b) in old.1.peers.iter().zip(&new.1.peers) {
+    for b in &new.1.peers {
+        let Some(a) = of_key(b, old.1).map(|at| &old.1.peers[at]) else { continue };
         let peer = [
-            ("public-key", a.tunnel.key != b.tunnel.key),
+            ("name", a.name != b.name),
             ("preshared-key-file", a.tunnel.preshared != b.tunnel.preshared),
-            ("endpoint", a.tunnel.endpoint != b.tunnel.endpoint),
+            ("endpoint", a.endpoint != b.endpoint),
             ("allowed-ips", a.networks != b.networks),
             ("keep-alive", a.tunnel.keep_alive != b.tunnel.keep_alive),
         ];
         let differing = peer.into_iter().filter(|&(_, differs)| differs);
-        keys.extend(differing.map(|(key, _)| format!("peer {}: {key}", a.name)));
+        keys.extend(differing.map(|(key, _)| format!("peer {}: {key}", b.name)));
     }
     keys
 }

@@ -10,9 +10,9 @@ use headway_wire::UnknownDscp;
 use ipnet::IpNet;
 
 use super::{
-    Destinations, Modem, Networks,
+    Destinations, Endpoint, Modem, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
-    listeners, private_file, redirection_rules, socket_address,
+    listeners, misplaced, private_file, redirection_rules, socket_address,
 };
 use crate::TrunkError;
 use crate::request::Destination;
@@ -22,6 +22,8 @@ use crate::status::check_socket;
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) tunnel: headway_trunk_proto::PeerConfig,
+    /// Where it is; a name is not in `tunnel`.
+    pub(crate) endpoint: Option<Endpoint>,
     pub(crate) rules: Rules,
     pub(crate) networks: Vec<IpNet>,
 }
@@ -73,8 +75,7 @@ impl Config {
         let text =
             fs::read_to_string(path).map_err(|source| TrunkError::File { path: path.into(), source })?;
         let config = Self::parse(&text, path)?;
-        let invalid = |source| TrunkError::Invalid { path: path.into(), source: Box::new(source) };
-        config.check().map_err(invalid)?;
+        config.check().map_err(|error| error.at(path))?;
         Ok(config)
     }
 
@@ -85,7 +86,10 @@ impl Config {
     /// It is no TOML, or a key is unknown, missing or of a wrong type.
     pub fn parse(text: &str, path: &Path) -> Result<Self, TrunkError> {
         let mut config: Self =
-            toml::from_str(text).map_err(|error| TrunkError::of_toml(path, text, &error))?;
+            toml::from_str(text).map_err(|error| match misplaced::advice(text, error.message()) {
+                Some(advice) => TrunkError::of_toml(path, text, &error).with_advice(&advice),
+                None => TrunkError::of_toml(path, text, &error),
+            })?;
         let folder = path.parent().unwrap_or(Path::new("."));
         config.gateway.key_file = folder.join(&config.gateway.key_file);
         if let Some(socket) = &mut config.gateway.status_socket {
@@ -108,12 +112,38 @@ impl Config {
     ///
     /// As for [`Config::load`].
     pub fn check(&self) -> Result<(), TrunkError> {
-        self.settings()?;
+        self.check_with(self.secret()?)?;
         self.gateway.status_socket.as_deref().map_or(Ok(()), check_socket)
     }
 
+    /// As [`Config::check`], with `secret` in place of what its key file contains, before that is written; and without a look at
+    /// the status socket.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Config::load`].
+    pub fn check_with(&self, secret: SecretKey) -> Result<(), TrunkError> {
+        self.settings_with(secret).map(drop)
+    }
+
+    /// The public key of the gateway.
+    ///
+    /// # Errors
+    ///
+    /// Its key file cannot be read, or is exposed to others.
+    pub fn public_key(&self) -> Result<PublicKey, TrunkError> {
+        Ok(self.secret()?.public())
+    }
+
+    fn secret(&self) -> Result<SecretKey, TrunkError> {
+        private_file::read("gateway.key-file", &self.gateway.key_file)
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings, TrunkError> {
-        let secret: SecretKey = private_file::read("gateway.key-file", &self.gateway.key_file)?;
+        self.settings_with(self.secret()?)
+    }
+
+    fn settings_with(&self, secret: SecretKey) -> Result<Settings, TrunkError> {
         if socket_address::lacks_interface(self.gateway.listen) {
             let expected = "a link-local address with its interface, such as [fe80::1%eth0]:4433";
             return Err(TrunkError::value("gateway.listen", self.gateway.listen.to_string(), expected));
@@ -139,9 +169,6 @@ impl Config {
         }
         let dscp = read_dscp(&self.gateway.dscp)?;
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
-        if self.peers.is_empty() {
-            return Err(TrunkError::value("[[peer]]", "none", "at least one"));
-        }
         let mut peers: Vec<Peer> = Vec::new();
         for (place, peer) in (1..).zip(&self.peers) {
             if peer.name.trim().is_empty() {
@@ -167,18 +194,12 @@ impl Config {
                     "another name and key for each peer",
                 ));
             }
-            if read
-                .tunnel
-                .endpoint
-                .is_some_and(|endpoint| endpoint.is_ipv4() != self.gateway.listen.is_ipv4())
+            if let Some(Endpoint::Address(endpoint)) = &peer.endpoint
+                && endpoint.is_ipv4() != self.gateway.listen.is_ipv4()
             {
                 let key = format!("peer {}: endpoint", peer.name);
                 let listen = format!("an address of the family of gateway.listen ({})", self.gateway.listen);
-                return Err(TrunkError::value(
-                    key,
-                    peer.endpoint.map_or_else(String::new, |e| e.to_string()),
-                    listen,
-                ));
+                return Err(TrunkError::value(key, endpoint.to_string(), listen));
             }
             peers.push(read);
         }
@@ -206,6 +227,9 @@ impl Config {
 
     /// The place of a named peer, or of the only one.
     pub(crate) fn peer_of(&self, name: Option<&str>, entry: &str) -> Result<usize, TrunkError> {
+        if self.peers.is_empty() {
+            return Err(TrunkError::value("[[peer]]", "none", format!("one, to which {entry} leads")));
+        }
         let names = || self.peers.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>().join(", ");
         match name {
             None if self.peers.len() == 1 => Ok(0),
@@ -273,7 +297,10 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     };
     let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
-    (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);
+    (tunnel.preshared, tunnel.keep_alive) = (preshared, keep_alive);
+    if let Some(Endpoint::Address(address)) = peer.endpoint {
+        tunnel.endpoint = Some(address);
+    }
     let prefixes = |key: &str, texts: &[String]| {
         let prefix = |text: &String| {
             text.parse().map_err(|_| TrunkError::value(of(key), text, "a prefix such as 10.0.0.0/8"))
@@ -285,6 +312,7 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     Ok(Peer {
         name: peer.name.clone(),
         tunnel,
+        endpoint: peer.endpoint.clone(),
         rules: Rules { destinations, link_rate, proxy_protocol },
         networks,
     })

@@ -24,7 +24,7 @@ pub(crate) fn lacks_interface(address: SocketAddr) -> bool {
 }
 
 /// The standard library reads the numbers of interfaces, and not their names.
-fn parse(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn parse(text: &str) -> Result<SocketAddr, String> {
     let named = text
         .split_once('%')
         .and_then(|(address, rest)| Some((address, rest.split_once("]:")?)))

@@ -66,7 +66,13 @@ async fn answer(
     delivery: Option<&Delivery>,
 ) -> io::Result<()> {
     // It may wait for its use for hours: it was opened ahead of need.
-    let request = Request::read(&mut stream).await?;
+    let request = tokio::select! {
+        request = Request::read(&mut stream) => request?,
+        () = link.removed() => {
+            stream.reset();
+            return Ok(());
+        }
+    };
     drop(place);
     let ends = match request {
         None => return Ok(()),

@@ -75,6 +75,9 @@ pub struct PeerStatus {
     /// Seconds since handshakes are sent to it without an answer; `null`: none is waited for.
     #[serde(default)]
     pub trying_seconds: Option<f64>,
+    /// Whether it has not answered for so long, 10 seconds, that connections to it are refused at once.
+    #[serde(default)]
+    pub is_away: bool,
     /// Whether datagrams without UDP checksum reach it, so that damage arrives; `null`: not known yet.
     pub passes_unchecked: Option<bool>,
     /// Seconds since something authenticated arrived from it.

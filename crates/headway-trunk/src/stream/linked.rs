@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headway_net::{CaptureFile, Stack, StackConfig, TcpListener, TcpStream, UdpCarrier, UdpConfig};
+use headway_trunk_proto::{PeerId, PublicKey};
 use headway_units::Rate;
 
-use super::{Budget, PORT, PeerLink, Places};
+use super::places::Places;
+use super::{Budget, NewLink, PORT, PeerLink};
 use crate::config::{Destinations, Rules};
 
 /// Streams are opened from the near link to the far gateway.
@@ -46,7 +48,18 @@ impl Linked {
             let places = Places::of_peers(1, 16).next().expect("a peer");
             let domain = own.open_domain().expect("a domain");
             let stack = (own.clone(), Arc::new(Budget::default()));
-            PeerLink::new(("peer".into(), rules, networks), stack, places, domain, (*address, remote))
+            PeerLink::new(NewLink {
+                place: PeerId(0),
+                name: "peer".into(),
+                key: PublicKey::from_bytes([7; 32]),
+                endpoint: None,
+                rules,
+                networks,
+                stack,
+                places,
+                domain,
+                ends: (*address, remote),
+            })
         };
         Self { near: link(&near, far.1), far: link(&far, near.1), listener, stacks: [near.0, far.0] }
     }

@@ -5,6 +5,7 @@ mod budget;
 mod half_open;
 #[cfg(test)]
 pub(crate) mod linked;
+mod links;
 mod peer_link;
 mod places;
 mod profile;
@@ -12,6 +13,7 @@ pub(crate) mod relay;
 
 pub(crate) use budget::Budget;
 pub(crate) use half_open::{HalfOpen, Side};
-pub(crate) use peer_link::{MOST_SPARE, PORT, PeerLink};
-pub(crate) use places::Places;
+pub(crate) use links::Links;
+pub(crate) use peer_link::{MOST_SPARE, NewLink, PORT, PeerLink};
+pub(crate) use places::AllPlaces;
 pub(crate) use profile::stream_profile;

@@ -9,17 +9,18 @@ use std::time::Duration;
 
 use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
+use headway_trunk_proto::{PeerId, PublicKey};
 use headway_units::Rate;
 use ipnet::IpNet;
-use tokio::sync::{Notify, Semaphore, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Budget, HalfOpen,
     places::{OpenStream, Places},
     relay::{self, HostEnd},
 };
-use crate::config::Rules;
+use crate::config::{Endpoint, Rules};
 use crate::request::{Ends, Outcome, Request};
 use crate::status::{Capacity, LossStatus, PathStatus, Recent, RecentStatus, Repeated, Sample, Streams};
 
@@ -34,15 +35,43 @@ const CALM: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a stream may take to open: what its destination may take, and the link.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(90);
+/// A peer that has not answered for so long is not waited for: more than two handshakes were lost on the longest path.
+const AWAY: Duration = Duration::from_secs(10);
 /// Names of a peer that are looked up at a time: each has a thread, of which `tokio` starts 512.
 const MOST_LOOKUPS: usize = 64;
 
 /// What a stream's opening came to.
 pub(crate) type Opened = Result<(TcpStream, OpenStream), Outcome>;
 
+/// What a link is made of.
+pub(crate) struct NewLink {
+    /// That of the peer in the tunnel.
+    pub(crate) place: PeerId,
+    pub(crate) name: String,
+    pub(crate) key: PublicKey,
+    pub(crate) endpoint: Option<Endpoint>,
+    pub(crate) rules: Rules,
+    pub(crate) networks: Vec<IpNet>,
+    pub(crate) stack: (Stack, Arc<Budget>),
+    pub(crate) places: Places,
+    pub(crate) domain: DomainId,
+    /// Our address in the tunnel, and the peer's.
+    pub(crate) ends: (IpAddr, IpAddr),
+}
+
 /// One peer.
 pub(crate) struct PeerLink {
+    /// Its place in the tunnel.
+    pub(crate) place: PeerId,
     pub(crate) name: String,
+    pub(crate) key: PublicKey,
+    /// Where it is, as the configuration has it.
+    pub(crate) endpoint: Option<Endpoint>,
+    /// It is a peer no longer.
+    is_removed: watch::Sender<bool>,
+    /// It does not answer: nothing is opened to it.
+    is_away: watch::Sender<bool>,
+    since: Instant,
     rules: RwLock<Rules>,
     /// The prefixes behind it.
     networks: Vec<IpNet>,
@@ -90,19 +119,23 @@ pub(crate) struct Counters {
     pub(crate) over_limit: Repeated,
     /// Times at which no answer had come from it.
     pub(crate) no_answer: Repeated,
+    /// Streams that were refused because it does not answer.
+    away: Repeated,
     pub(crate) failed: Repeated,
 }
 
 impl PeerLink {
-    pub(crate) fn new(
-        (name, rules, networks): (String, Rules, Vec<IpNet>),
-        (stack, budget): (Stack, Arc<Budget>),
-        places: Places,
-        domain: DomainId,
-        (local, remote): (IpAddr, IpAddr),
-    ) -> Arc<Self> {
+    pub(crate) fn new(link: NewLink) -> Arc<Self> {
+        let NewLink { place, name, key, endpoint, rules, networks, stack, places, domain, ends } = link;
+        let ((stack, budget), (local, remote)) = (stack, ends);
         Arc::new(Self {
+            place,
             name,
+            key,
+            endpoint,
+            is_removed: watch::Sender::new(false),
+            is_away: watch::Sender::new(false),
+            since: Instant::now(),
             rules: RwLock::new(rules),
             networks,
             stack,
@@ -122,6 +155,37 @@ impl PeerLink {
             mss: AtomicU32::new(0),
             taking_packets: Mutex::default(),
         })
+    }
+
+    /// The peer is none any more: what was opened ahead is given up, and nothing is opened.
+    pub(crate) fn remove(&self) {
+        self.is_removed.send_replace(true);
+        self.places.give_up();
+        let spare = std::mem::take(&mut *self.spare.lock().unwrap_or_else(PoisonError::into_inner));
+        spare.iter().for_each(TcpStream::reset);
+    }
+
+    /// Waits until that is so. Cancel safe.
+    pub(crate) async fn removed(&self) {
+        // The sender is this link's own.
+        let _ = self.is_removed.subscribe().wait_for(|is_removed| *is_removed).await;
+    }
+
+    /// What is known of its answers: for how many seconds handshakes have had none, and whether there is a session.
+    pub(crate) fn set_away(&self, tried: f64, has_session: bool) {
+        let is_away = tried >= AWAY.as_secs_f64() || !has_session && self.since.elapsed() >= AWAY;
+        self.is_away.send_if_modified(|before| std::mem::replace(before, is_away) != is_away);
+    }
+
+    /// Whether it does not answer.
+    pub(crate) fn is_away(&self) -> bool {
+        *self.is_away.borrow()
+    }
+
+    /// Waits until it does not answer. Cancel safe.
+    async fn away(&self) {
+        // The sender is this link's own.
+        let _ = self.is_away.subscribe().wait_for(|is_away| *is_away).await;
     }
 
     /// Whether its streams may go to `address`.
@@ -152,6 +216,9 @@ impl PeerLink {
     /// has nothing of them, and takes another.
     async fn connect(&self) -> io::Result<TcpStream> {
         loop {
+            if *self.is_removed.borrow() {
+                return Err(io::ErrorKind::HostUnreachable.into());
+            }
             match self.stack.connect_in(self.domain, self.local, self.remote).await {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 opened => return opened,
@@ -197,6 +264,12 @@ impl PeerLink {
             }
             () = gone => (&self.counters.abandoned, Err(Outcome::TimedOut)),
             () = half_open.displaced() => (&self.counters.displaced, Err(Outcome::TimedOut)),
+            () = self.away() => {
+                if let Some(times) = self.counters.away.happened() {
+                    tracing::warn!(peer = self.name, times, "connections are refused: the peer does not answer");
+                }
+                (&self.counters.refused, Err(Outcome::HostUnreachable))
+            }
         };
         counter.fetch_add(1, Ordering::Relaxed);
         opened
@@ -325,6 +398,13 @@ impl PeerLink {
         if self.is_kept.swap(true, Ordering::Relaxed) {
             return;
         }
+        tokio::select! {
+            () = self.removed() => {}
+            () = self.clone().open_spare() => {}
+        }
+    }
+
+    async fn open_spare(self: Arc<Self>) {
         loop {
             let missing = {
                 let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,6 +8,28 @@ use tokio::sync::Notify;
 
 use super::half_open::{HalfOpen, HalfOpenStreams, Side};
 
+/// The places of all peers' streams.
+#[derive(Debug)]
+pub(crate) struct AllPlaces {
+    open: Arc<OpenStreams>,
+    half_open: Arc<HalfOpenStreams>,
+}
+
+impl AllPlaces {
+    /// At most `most` streams of all peers are open, and as many half-open.
+    pub(crate) fn new(most: usize) -> Self {
+        let open = OpenStreams { most, used: Mutex::default(), freed: Notify::new() };
+        Self { open: Arc::new(open), half_open: Arc::new(HalfOpenStreams::new(most)) }
+    }
+
+    /// Those of another peer, which takes its part from the others.
+    pub(crate) fn add_peer(&self) -> Places {
+        let mut peers = self.open.lock();
+        peers.push(Used { streams: 0, is_peer: true });
+        Places { peer: peers.len() - 1, open: self.open.clone(), half_open: self.half_open.clone() }
+    }
+}
+
 /// The places of one peer's streams.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
@@ -20,20 +42,31 @@ pub(crate) struct Places {
 #[derive(Debug)]
 struct OpenStreams {
     most: usize,
-    /// As many are kept for each peer: together half of all.
-    kept: usize,
-    /// Of each peer.
-    used: Mutex<Vec<usize>>,
+    /// By each peer.
+    used: Mutex<Vec<Used>>,
     freed: Notify,
 }
 
+/// The open streams of a peer.
+#[derive(Debug)]
+struct Used {
+    streams: usize,
+    /// It may open others.
+    is_peer: bool,
+}
+
 impl Places {
-    /// For each of the peers. At most `most` streams of all peers are open, and as many half-open.
-    pub(crate) fn of_peers(peers: usize, most: usize) -> impl Iterator<Item = Self> {
-        let kept = most.div_ceil(2 * peers.max(1));
-        let open = OpenStreams { most, kept, used: Mutex::new(vec![0; peers]), freed: Notify::new() };
-        let (open, half_open) = (Arc::new(open), Arc::new(HalfOpenStreams::new(most)));
-        (0..peers).map(move |peer| Self { peer, open: open.clone(), half_open: half_open.clone() })
+    /// For each of the peers ([`AllPlaces::new`]).
+    #[cfg(test)]
+    pub(crate) fn of_peers(peers: usize, most: usize) -> std::vec::IntoIter<Self> {
+        let all = AllPlaces::new(most);
+        (0..peers).map(|_| all.add_peer()).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The peer opens no others: what is kept for it is free for others.
+    pub(crate) fn give_up(&self) {
+        self.open.lock()[self.peer].is_peer = false;
+        self.open.freed.notify_waiters();
     }
 
     /// How many streams of all peers may be open.
@@ -61,9 +94,9 @@ impl Places {
         self.open.wait(|used| self.take(used)).await
     }
 
-    fn take(&self, used: &mut [usize]) -> Option<OpenStream> {
+    fn take(&self, used: &mut [Used]) -> Option<OpenStream> {
         self.open.has_room(used, self.peer).then(|| {
-            used[self.peer] += 1;
+            used[self.peer].streams += 1;
             OpenStream { peer: self.peer, streams: self.open.clone() }
         })
     }
@@ -86,18 +119,21 @@ impl Places {
 
 impl OpenStreams {
     /// A peer gets what is kept for it, and what is kept for no one.
-    fn has_room(&self, used: &[usize], peer: usize) -> bool {
+    fn has_room(&self, used: &[Used], peer: usize) -> bool {
+        // As many are kept for each peer: together half of all.
+        let peers = used.iter().filter(|used| used.is_peer).count();
+        let kept = self.most.div_ceil(2 * peers.max(1));
         let kept_for_others: usize = used
             .iter()
             .enumerate()
-            .filter(|&(other, _)| other != peer)
-            .map(|(_, &used)| self.kept.saturating_sub(used))
+            .filter(|(other, used)| *other != peer && used.is_peer)
+            .map(|(_, used)| kept.saturating_sub(used.streams))
             .sum();
-        let all: usize = used.iter().sum();
-        all < self.most && (used[peer] < self.kept || all + kept_for_others < self.most)
+        let all: usize = used.iter().map(|used| used.streams).sum();
+        all < self.most && (used[peer].streams < kept || all + kept_for_others < self.most)
     }
 
-    async fn wait<T>(&self, mut get: impl FnMut(&mut [usize]) -> Option<T>) -> T {
+    async fn wait<T>(&self, mut get: impl FnMut(&mut [Used]) -> Option<T>) -> T {
         loop {
             let mut freed = pin!(self.freed.notified());
             // Before it is looked: what is freed after that is not missed.
@@ -110,7 +146,7 @@ impl OpenStreams {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Used>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -124,7 +160,7 @@ pub(crate) struct OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.streams.lock()[self.peer] -= 1;
+        self.streams.lock()[self.peer].streams -= 1;
         self.streams.freed.notify_waiters();
     }
 }
@@ -160,6 +196,18 @@ mod tests {
         ] {
             assert_eq!(taken(peers, most), expected, "{peers} peers, {most} streams");
         }
+    }
+
+    #[test]
+    fn what_was_kept_for_a_peer_that_is_none_any_more_is_free() {
+        let all = AllPlaces::new(8);
+        let (first, second) = (all.add_peer(), all.add_peer());
+        let open: Vec<_> = std::iter::from_fn(|| first.open()).collect();
+        assert_eq!(open.len(), 6);
+        second.give_up();
+        assert_eq!(std::iter::from_fn(|| first.open()).collect::<Vec<_>>().len(), 2);
+        let third = all.add_peer();
+        assert!(!first.has_room() && third.has_room());
     }
 
     #[tokio::test]

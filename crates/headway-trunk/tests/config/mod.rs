@@ -54,7 +54,21 @@ fn wrong_configurations_are_refused_by_name() {
         ),
         (good.replace("'key'", "'open'"), &["open", "644", "chmod 600"]),
         (good.replace("'key'", "'short'"), &["short", "3 characters", "32 bytes"]),
-        ("gateway.key-file = 'key'".into(), &["[[peer]]", "at least one"]),
+        (
+            "gateway.key-file = 'key'\n[[socks]]\nlisten = '127.0.0.1:1'".into(),
+            &["gateway.toml: [[peer]]: got none: expected one, to which socks 127.0.0.1:1 leads"],
+        ),
+        (
+            format!("{good}own-path = true"),
+            &["gateway.toml: line 5: unknown field `own-path`", "; `own-path` belongs in [gateway]"],
+        ),
+        (
+            "[Interface]\nPrivateKey = aaa=\n[Peer]\nEndpoint = h:1".into(),
+            &[
+                "gateway.toml: line ",
+                "; line 1 is of a configuration of WireGuard: expected [gateway] and [[peer]]",
+            ],
+        ),
         (format!("gateway.mtu = 100\n{good}"), &["gateway.mtu", "100", "576"]),
         (format!("{good}[modem]"), &["gateway.toml: [modem]: got none: expected one of frames = ["]),
         (
@@ -136,7 +150,7 @@ fn wrong_configurations_are_refused_by_name() {
         (format!("{good}endpoint = '[::1]:1'"), &["peer far: endpoint", "[::1]:1", "family"]),
         (
             format!("{good}endpoint = 'somewhere'"),
-            &["gateway.toml: line 5: endpoint: got 'somewhere': expected a socket address"],
+            &["gateway.toml: line 5: endpoint: got 'somewhere': expected an address or a name, and a port"],
         ),
         (
             format!("gateway.listen = '[fe80::1]:1'\n{good}"),
@@ -204,6 +218,33 @@ fn wrong_configurations_are_refused_by_name() {
         let error = load(folder, &text).expect_err(&text);
         assert!(pieces.iter().all(|piece| error.contains(piece)), "{text}\n{error}\n{pieces:?}");
     }
+}
+
+/// A gateway runs with it, and `headway trunk check` refuses it.
+#[test]
+fn what_will_not_work_as_it_is_meant_is_told() {
+    let text = format!(
+        "gateway.key-file = 'key'\n[[peer]]\nname = 'far'\npublic-key = '{}'\ndestinations = ['any', '10.1.2.3/8']\n\
+         [[transparent]]\nlisten = '127.0.0.1:4'\ninterfaces = ['none0']\nto = ['fd00::1/8']\n",
+        SecretKey::from_bytes([2; 32]).public()
+    );
+    let told = |text: &str| {
+        let config = Config::parse(text, Path::new("gateway.toml")).expect("a configuration");
+        config.remarks().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(&text),
+        [
+            "peer far: endpoint: got nothing, and gateway.listen has no port: expected its address, or gateway.listen with a port at which it reaches this gateway",
+            "peer far: destinations: got 10.1.2.3/8, an address in a network: expected 10.0.0.0/8, or 10.1.2.3/32 for this host alone",
+            "transparent 127.0.0.1:4: to: got fd00::1/8, an address in a network: expected fd00::/8, or fd00::1/128 for this host alone",
+            "transparent 127.0.0.1:4: interfaces: got none0: no such interface: expected an interface of this machine, as `ip link` lists them",
+        ]
+    );
+    let better =
+        text.replace("10.1.2.3/8", "10.0.0.0/8").replace("fd00::1/8", "fd00::/8").replace("none0", "lo");
+    assert_eq!(told(&format!("gateway.listen = '0.0.0.0:1'\n{better}")), [""; 0]);
+    assert_eq!(told("gateway.key-file = 'key'"), ["[[peer]]: got none: expected at least one"]);
 }
 
 /// The kernel would let only the first of them listen.

@@ -10,6 +10,7 @@ mod modem;
 mod mtu;
 mod no_session;
 mod pair;
+mod peers;
 mod proxy;
 mod reload;
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::pair::{LONG, Pair, server, through, wait_until};
+use super::pair::{LONG, Pair, key_file, server, through, wait_until};
 
 /// What is written at one end arrives at the other, in both directions.
 async fn check_open(client: &mut TcpStream, served: &mut TcpStream) {
@@ -99,14 +99,17 @@ async fn what_cannot_be_changed_is_named_and_nothing_changes() {
     let fixed = changed(&pair.near_config, |config| {
         entry(config, free);
         config.gateway.mtu = 1400;
-        config.gateway.key_file = config.gateway.key_file.with_file_name("far.key");
-        config.peers[0].public_key = headway_trunk_proto::SecretKey::from_bytes([9; 32]).public().to_string();
+        let folder = config.gateway.key_file.parent().expect("a folder");
+        let other = headway_trunk_proto::SecretKey::from_bytes([9; 32]);
+        config.gateway.key_file = key_file(folder, "other.key", &other);
+        config.peers[0].name = "other".into();
+        config.socks.iter_mut().for_each(|socks| socks.peer = None);
         config.peers[0].keep_alive = Some("9s".into());
     });
     match near.reload(&fixed) {
         Err(TrunkError::NeedsRestart { keys }) => assert_eq!(
             keys,
-            ["gateway.key-file", "gateway.mtu", "peer far: public-key", "peer far: keep-alive"]
+            ["gateway.key-file", "gateway.mtu", "peer other: name", "peer other: keep-alive"]
         ),
         other => panic!("{other:?}"),
     }

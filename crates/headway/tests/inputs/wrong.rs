@@ -292,7 +292,11 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     ),
     ("race --mute foo", 2, "--mute foo: expected LENGTH@START"),
     ("race --policer foo", 2, "--policer foo: expected RATE:BUCKET"),
-    ("race --queue 10", 2, "--queue 10: expected a queue limit such as 100p, 64KiB or unlimited; or bandwidth-delay products"),
+    (
+        "race --queue 10",
+        2,
+        "--queue 10: expected a queue limit such as 100p, 64KiB or unlimited; or bandwidth-delay products",
+    ),
     ("race --variant cubci", 2, "\"cubci\" (did you mean cubic?): expected one of newreno"),
     ("race --rivals foo", 2, "--rivals foo: expected one of newreno"),
     ("race --hit-zone foo", 2, "--hit-zone foo: expected a hit zone: tcp or ip+tcp"),

@@ -31,6 +31,7 @@ mod trunk;
 mod trunk_end;
 mod trunk_link_local;
 mod trunk_operation;
+mod trunk_pairing;
 mod trunk_reload;
 mod trunk_routes;
 mod trunk_scan;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use headway_tcp::hack::PayloadTag;
 use headway_trunk_proto::{
-    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerId, PeerStatus, RefusedHandshake, SegmentIntegrity,
-    Tunnel, TunnelCounters,
+    Event, FlightRecorder, HEADROOM, PayloadSeal, PeerConfig, PeerId, PeerStatus, RefusedHandshake,
+    SegmentIntegrity, Tunnel, TunnelCounters,
 };
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -23,7 +23,7 @@ const MONITOR_EVERY: Duration = Duration::from_millis(200);
 /// Events that wait to be taken; older ones are dropped.
 const MOST_EVENTS: usize = 1024;
 
-/// What is known of a tunnel, to be read by others while it runs.
+/// What is known of a tunnel, to be read by others while it runs, and what they change of it.
 #[derive(Clone, Debug, Default)]
 pub struct TunnelMonitor {
     shared: Arc<Mutex<Seen>>,
@@ -35,6 +35,19 @@ struct Seen {
     counters: TunnelCounters,
     last_refusal: Option<RefusedHandshake>,
     events: Vec<Event>,
+    recorders: Vec<FlightRecorder>,
+    changes: Vec<TunnelChange>,
+}
+
+/// What is to be changed of a tunnel that runs.
+#[derive(Clone, Debug)]
+pub enum TunnelChange {
+    /// Another peer ([`Tunnel::add_peer`]).
+    Add(Box<PeerConfig>),
+    /// A peer is none any more ([`Tunnel::remove_peer`]).
+    Remove(PeerId),
+    /// A peer is looked for elsewhere ([`Tunnel::set_endpoint`]).
+    Endpoint(PeerId, SocketAddr),
 }
 
 impl TunnelMonitor {
@@ -51,6 +64,16 @@ impl TunnelMonitor {
     /// The last handshake message that was refused.
     pub fn last_refusal(&self) -> Option<RefusedHandshake> {
         self.shared.lock().last_refusal
+    }
+
+    /// What became of the last packets of each peer; at most 200 ms old, as regards the number of peers.
+    pub fn recorders(&self) -> Vec<FlightRecorder> {
+        self.shared.lock().recorders.clone()
+    }
+
+    /// Changes the tunnel, in this order, the next time that its stack is [woken](crate::Stack::wake).
+    pub fn change(&self, changes: impl IntoIterator<Item = TunnelChange>) {
+        self.shared.lock().changes.extend(changes);
     }
 
     /// What has happened since the last call.
@@ -131,10 +154,6 @@ impl TunnelEnd {
         self.tunnel.peers().map(|peer| peer.inner.0.into()).collect()
     }
 
-    pub(super) fn recorders(&self) -> Vec<FlightRecorder> {
-        self.tunnel.recorders()
-    }
-
     pub(super) fn monitor(&self) -> TunnelMonitor {
         self.monitor.clone()
     }
@@ -193,6 +212,24 @@ impl TunnelEnd {
         self.tunnel.close(self.now);
     }
 
+    /// Changes what others want to be changed.
+    fn change(&mut self) {
+        let changes = std::mem::take(&mut self.monitor.shared.lock().changes);
+        // The monitor has them at once.
+        if !changes.is_empty() {
+            self.next_update = self.now;
+        }
+        for change in changes {
+            match change {
+                TunnelChange::Add(peer) => {
+                    self.tunnel.add_peer(*peer);
+                }
+                TunnelChange::Remove(peer) => self.tunnel.remove_peer(self.now, peer),
+                TunnelChange::Endpoint(peer, endpoint) => self.tunnel.set_endpoint(self.now, peer, endpoint),
+            }
+        }
+    }
+
     /// Takes what has happened, and brings the monitor up to date.
     fn update(&mut self) {
         let events: Vec<Event> = std::iter::from_fn(|| self.tunnel.poll_event()).collect();
@@ -204,7 +241,7 @@ impl TunnelEnd {
         let peers: Vec<PeerStatus> = self.tunnel.peers().collect();
         for event in &events {
             // A peer that is lost may come back as the same process: connections have time limits of their own.
-            if let Event::Restarted(PeerId(peer)) = event {
+            if let Event::Restarted(PeerId(peer)) | Event::Removed(PeerId(peer)) = event {
                 self.restarted.push(peers[*peer].inner.1.into());
             }
             // Without a session nothing was sent.
@@ -222,6 +259,9 @@ impl TunnelEnd {
         seen.events.extend(events.into_iter().take(room));
         (seen.peers, seen.counters) = (peers, self.tunnel.counters());
         seen.last_refusal = self.tunnel.last_refusal();
+        if seen.recorders.len() != seen.peers.len() {
+            seen.recorders = self.tunnel.recorders();
+        }
     }
 }
 
@@ -240,13 +280,14 @@ impl Housekeeping for TunnelEnd {
 
     fn next_deadline(&self) -> Option<Instant> {
         let update = self.is_stale.then_some(self.next_update);
-        let at_once = self.has_refused.then_some(Instant::ZERO);
+        let at_once = (self.has_refused || !self.restarted.is_empty()).then_some(Instant::ZERO);
         self.tunnel.next_deadline().into_iter().chain(update).chain(at_once).min()
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         self.has_refused = false;
+        self.change();
         self.tunnel.handle_timeout(now);
         self.update();
     }

@@ -5,9 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::BorrowedFd;
 
 use headway_tcp::Transmit;
-use headway_trunk_proto::{
-    FlightRecorder, HEADROOM, LONGEST_DATA_HEADER, Tunnel, TunnelConfig, header_len, inner_mtu,
-};
+use headway_trunk_proto::{HEADROOM, LONGEST_DATA_HEADER, Tunnel, TunnelConfig, header_len, inner_mtu};
 use headway_units::Instant;
 use headway_wire::Ecn;
 
@@ -68,11 +66,6 @@ impl SealedFramesCarrier {
     /// What the stack must have for an address.
     pub fn inner_addresses(&self) -> Vec<IpAddr> {
         self.end.inner_addresses()
-    }
-
-    /// What became of the last packets of the peer.
-    pub fn recorders(&self) -> Vec<FlightRecorder> {
-        self.end.recorders()
     }
 
     /// What is known of the tunnel while it runs.

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use headway_tcp::Transmit;
-use headway_trunk_proto::{FlightRecorder, HEADROOM, Tunnel, inner_mtu};
+use headway_trunk_proto::{HEADROOM, Tunnel, inner_mtu};
 use headway_units::Instant;
 use headway_wire::ip::Datagram;
 use headway_wire::{Dscp, IpHeader};
@@ -24,7 +24,7 @@ use super::{Arrival, Carrier, CarrierProperties, Housekeeping};
 use crate::sys::{Control, Name};
 use crate::{Clock, NetError};
 use end::TunnelEnd;
-pub use end::TunnelMonitor;
+pub use end::{TunnelChange, TunnelMonitor};
 pub use frames::SealedFramesCarrier;
 
 /// IP and UDP header of the outer packet.
@@ -117,11 +117,6 @@ impl TunnelCarrier {
     /// What the stack must have for addresses: one for each peer.
     pub fn inner_addresses(&self) -> Vec<IpAddr> {
         self.end.inner_addresses()
-    }
-
-    /// What became of the last packets of each peer.
-    pub fn recorders(&self) -> Vec<FlightRecorder> {
-        self.end.recorders()
     }
 
     /// What is known of the tunnel while it runs.
