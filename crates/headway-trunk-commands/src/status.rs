@@ -72,6 +72,9 @@ fn describe(text: &mut String, peer: &PeerStatus) {
     if let Some(path) = &peer.path {
         let _ = writeln!(text, "  {}\n  {}", path_line(path), losses(path));
     }
+    if let Some(advice) = &peer.advice {
+        let _ = writeln!(text, "  {advice}");
+    }
     let arrived = peer.arrived;
     let _ = writeln!(
         text,

@@ -377,6 +377,7 @@ impl Gateway {
             },
             handshakes: peer.counters.handshakes,
             path: link.path(),
+            advice: link.advice(),
             recent: link.recent(self.mtu),
             streams: link.streams.list(),
         };

@@ -35,6 +35,6 @@ pub use entry::redirection::rules;
 pub use error::TrunkError;
 pub use gateway::Gateway;
 pub use status::{
-    ArrivedStatus, LossStatus, METRICS_CONTENT_TYPE, PathStatus, PeerStatus, RecentStatus, Status,
+    Advice, ArrivedStatus, LossStatus, METRICS_CONTENT_TYPE, PathStatus, PeerStatus, RecentStatus, Status,
     StatusSocket, StreamStatus, metrics, status_socket,
 };

@@ -222,6 +222,11 @@ impl CauseLedger {
         self.own || self.rules_off.hold(Rule::Alone) && is_alone && self.evidence.counts(self.now)
     }
 
+    /// Whether packets wait in a queue that the sender does not keep: others use the path, or its delay varies.
+    pub fn sees_others(&self) -> bool {
+        self.queue.as_deref().is_some_and(Queue::is_of_others)
+    }
+
     /// Says whether the path is the sender's own.
     pub(crate) fn set_own(&mut self, own: bool) {
         self.own |= own;
@@ -349,7 +354,7 @@ impl CauseLedger {
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
-        let beside_others = !self.own && queue.is_some_and(Queue::is_of_others);
+        let beside_others = !self.own && self.sees_others();
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
         let verdict =
             self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());

@@ -119,7 +119,8 @@ fn draw_history(frame: &mut Frame<'_>, view: &View, area: Rect) {
     let most = history.iter().copied().max().unwrap_or(0);
     let block = Block::bordered()
         .title(format!(" Goodput, both directions (most {}) ", rate(most as f64)))
-        .title_bottom(format!(" {} ", checksums(peer)));
+        .title_bottom(format!(" {} ", checksums(peer)))
+        .title_bottom(peer.advice.map_or_else(String::new, |advice| format!(" {advice} ")));
     let width = usize::from(block.inner(area).width);
     let shown = &history[history.len().saturating_sub(width)..];
     let sparkline = Sparkline::default().data(shown).style(Style::new().fg(Color::Green)).block(block);

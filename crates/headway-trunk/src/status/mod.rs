@@ -1,11 +1,14 @@
 //! What a gateway does, for people and machines: its status and metrics, what is counted for them, and warnings.
 
+mod advice;
 mod metrics;
 mod recent;
 mod repeated;
 mod socket;
 mod streams;
 
+pub use advice::Advice;
+pub(crate) use advice::Adviser;
 pub use metrics::{METRICS_CONTENT_TYPE, metrics};
 pub(crate) use recent::{Capacity, Recent, Sample};
 pub(crate) use repeated::Repeated;
@@ -109,6 +112,9 @@ pub struct PeerStatus {
     pub handshakes: u64,
     /// The forward path to it; `null` until something was sent.
     pub path: Option<PathStatus>,
+    /// What whoever runs the gateway should know or do.
+    #[serde(default)]
+    pub advice: Option<Advice>,
     /// The last seconds; `null` in the first two.
     pub recent: Option<RecentStatus>,
     /// The streams that are open, the oldest first.
@@ -152,6 +158,9 @@ pub struct PathStatus {
     pub segments_sent: u64,
     /// ECN marks that the peer echoed.
     pub ecn_marks: u64,
+    /// Whether packets wait in a queue that this gateway does not keep: others use the link, or its delay varies.
+    #[serde(default)]
+    pub sees_others: bool,
     /// Segments that did not arrive intact, by the cause that the ledger found.
     pub losses: LossStatus,
 }

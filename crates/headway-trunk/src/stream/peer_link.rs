@@ -22,7 +22,9 @@ use super::{
 };
 use crate::config::{Endpoint, Rules};
 use crate::request::{Ends, Outcome, Request};
-use crate::status::{Capacity, LossStatus, PathStatus, Recent, RecentStatus, Repeated, Sample, Streams};
+use crate::status::{
+    Advice, Adviser, Capacity, LossStatus, PathStatus, Recent, RecentStatus, Repeated, Sample, Streams,
+};
 
 /// The TCP port of streams, inside the tunnel.
 pub(crate) const PORT: u16 = 1;
@@ -93,6 +95,7 @@ pub(crate) struct PeerLink {
     pub(crate) lookups: Arc<Semaphore>,
     budget: Arc<Budget>,
     recent: Mutex<Recent>,
+    adviser: Adviser,
     /// The largest payload of a segment of the last stream, bytes.
     mss: AtomicU32,
     /// Of the connections over which packets come, in order or not: dropped when another takes its place.
@@ -152,6 +155,7 @@ impl PeerLink {
             lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
             budget,
             recent: Mutex::default(),
+            adviser: Adviser::default(),
             mss: AtomicU32::new(0),
             taking_packets: Mutex::default(),
         })
@@ -357,6 +361,7 @@ impl PeerLink {
             delivery_rate_bits_per_second: domain.bandwidth.map(Rate::bits_per_second),
             segments_sent: path.transmissions(),
             ecn_marks: attributed.marks,
+            sees_others: path.ledger.sees_others(),
             losses: LossStatus {
                 announced: attributed.reported,
                 counted: attributed.explained,
@@ -367,6 +372,11 @@ impl PeerLink {
         })
     }
 
+    /// What whoever runs the gateway should know of the path to it.
+    pub(crate) fn advice(&self) -> Option<Advice> {
+        Advice::of(&self.path()?, self.stack.profile().features.own_path)
+    }
+
     /// Takes a sample of what is carried and lost, `at` seconds after the start.
     pub(crate) fn sample(&self, at: f64) {
         let (to_peer, from_peer) = self.streams.carried();
@@ -374,6 +384,7 @@ impl PeerLink {
         let damaged = path.losses.damage();
         let sample = Sample { at, to_peer, from_peer, segments: path.segments_sent, damaged };
         self.recent.lock().unwrap_or_else(PoisonError::into_inner).add(sample);
+        self.adviser.advise(&self.name, self.advice());
     }
 
     /// What was carried and lost in the last seconds. `mtu`: the length of the link's longest packet in bytes.
