@@ -243,7 +243,7 @@ fn run_here(
     options: &RunOptions,
     testbed: Option<&dyn Testbed>,
 ) -> Result<(), ExperimentsError> {
-    let bar = Bar::over(experiments, testbed.is_some());
+    let bar = Bar::over(experiments);
     run_all(experiments, &options.out, &bar, |place, folder| {
         let experiment = &experiments[place];
         let reuse = options.reuse;
@@ -261,7 +261,7 @@ fn run_on_dask(
     experiments.iter().try_for_each(Experiment::check_virtual)?;
     let mut cluster = Cluster::of(address)?;
     let RunOptions { runs, seed, settings, reuse, .. } = options;
-    let bar = Bar::over(experiments, false);
+    let bar = Bar::over(experiments);
     run_all(experiments, &options.out, &bar, |place, folder| {
         let file = files.map_or(Path::new(&experiments[place].name), |files| &files[place]);
         let (runs, seed, reuse, paper) = (*runs, *seed, *reuse, files.is_none());
@@ -287,7 +287,10 @@ fn run_all(
         text.push_str(&table::claims(&results));
     }
     bar.finish();
-    text.push_str(&format!("results: {}\n", out.display()));
+    let out = out.display();
+    text.push_str(&format!(
+        "results: {out}; a table of all claims: headway lab report {out}; a page: headway lab explore {out}\n"
+    ));
     print(&text)
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Bar {
     /// Runs of the experiments, as they would be if none were there already.
     planned: Vec<u64>,
     place: AtomicUsize,
-    /// Where the output is not a terminal, and runs take long: the seconds at which the last line was written.
+    /// Where the output is not a terminal: the seconds at which the last line was written.
     line_at: Option<AtomicU64>,
 }
 
@@ -20,8 +20,7 @@ pub(super) struct Bar {
 const LINES: u64 = 10;
 
 impl Bar {
-    /// `real_time`: runs take long, so that a file shows the progress too.
-    pub(super) fn over(experiments: &[Experiment], real_time: bool) -> Self {
+    pub(super) fn over(experiments: &[Experiment]) -> Self {
         let planned: Vec<u64> = experiments
             .iter()
             .map(|experiment| experiment.cells.len() as u64 * u64::from(experiment.runs))
@@ -36,7 +35,7 @@ impl Bar {
             bar.set_length(planned.iter().sum());
             bar
         };
-        let line_at = (real_time && !seen).then(AtomicU64::default);
+        let line_at = (!seen).then(AtomicU64::default);
         Self { bar, planned, place: AtomicUsize::new(0), line_at }
     }
 
