@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Serve(Box<headway_files::ServeArguments>),
     /// Fetch a file over HTTP, or put one there
     Fetch(Box<headway_files::FetchArguments>),
+    /// See the kernel's TCP and headway's side by side on a lossy link, in real time
+    Demo(headway_box::DemoArguments),
     /// Run a shell or a command behind an emulated link, with a server at its other end
     Shell(Box<headway_box::ShellArguments>),
     /// Put a link that delays, loses and damages packets between two interfaces
@@ -52,6 +54,7 @@ impl Command {
             Self::Nc(arguments) => exit(nc::run(&arguments)),
             Self::Serve(arguments) => exit(headway_files::run_serve(&arguments)),
             Self::Fetch(arguments) => exit(headway_files::run_fetch(&arguments)),
+            Self::Demo(arguments) => exit(headway_box::run_demo(&arguments)),
             Self::Shell(arguments) => exit_as(headway_box::run_shell(&arguments)),
             Self::Box(arguments) => exit(headway_box::run_box(&arguments)),
             Self::Trunk(arguments) => exit(headway_trunk_commands::run(&arguments)),

@@ -1,6 +1,7 @@
 //! The live commands against this machine's kernel, in their own network namespaces. Without root these
 //! tests are skipped with a message. UDP on the loopback needs no privilege.
 
+mod demo;
 mod doctor;
 mod ends;
 mod error_delay_box;
