@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TunnelMonitor};
+use headway_tcp::congestion::StartEstimate;
 use headway_trunk_proto::{Event, FlightRecorder, PublicKey, TunnelConfig as TunnelSettings};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
@@ -19,6 +20,7 @@ use crate::entry::{
 };
 use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
+use crate::saved_rates::{SavedRate, SavedRates, today};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::stream::{Budget, PORT, PeerLink, Places, stream_profile};
 use crate::{Config, Reloaded, TrunkError, exit, no_session};
@@ -32,6 +34,9 @@ const EVENTS_EVERY: StdDuration = StdDuration::from_millis(250);
 
 /// How often a sample is taken of what is carried and lost.
 const SAMPLE_EVERY: StdDuration = StdDuration::from_secs(1);
+
+/// How often rates are saved: of a gateway that is killed, the last minute's are lost.
+const SAVE_EVERY: StdDuration = StdDuration::from_secs(60);
 
 /// How often the memory of streams is looked at.
 const MEMORY_EVERY: StdDuration = StdDuration::from_millis(100);
@@ -58,6 +63,8 @@ pub struct Gateway {
     current: Mutex<(Config, Settings)>,
     /// Packets to each peer that wait; none without a TUN.
     queues: Vec<[Arc<PacketQueue>; 2]>,
+    /// What the links carried, for the next start.
+    saved: Option<Arc<Mutex<SavedRates>>>,
     /// Why it cannot go on.
     failures: AsyncMutex<mpsc::Receiver<TrunkError>>,
     tasks: JoinSet<()>,
@@ -81,6 +88,12 @@ impl Gateway {
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
         let most_streams = config.gateway.max_streams;
+        let saved = config.gateway.state_file.clone().map(SavedRates::load);
+        let start = |peer: &Peer| match peer.rules.link_rate {
+            Some(rate) => Some(StartEstimate::told(rate)),
+            None => saved.as_ref()?.estimate(&peer.tunnel.key.to_string(), stack.now(), today()),
+        };
+        let starts: Vec<_> = settings.peers.iter().map(start).collect();
         let named = |peer: &Peer| (peer.name.clone(), peer.rules.clone(), peer.networks.clone());
         let peers: Vec<_> = settings.peers.iter().map(named).collect();
         let networks = Networks::new(settings.peers.iter().map(|peer| &peer.networks[..]));
@@ -112,13 +125,14 @@ impl Gateway {
             redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
+            saved: saved.map(|saved| Arc::new(Mutex::new(saved))),
             failures: AsyncMutex::new(failures),
             tasks: JoinSet::new(),
         };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
         let places = Places::of_peers(peers.len(), most_streams);
-        for ((peer, places), (ours, theirs)) in peers.into_iter().zip(places).zip(inner) {
-            let domain = gateway.stack.open_domain().map_err(TrunkError::Ended)?;
+        for (((peer, places), (ours, theirs)), start) in peers.into_iter().zip(places).zip(inner).zip(starts) {
+            let domain = gateway.stack.open_domain(start).map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;
             let link = PeerLink::new(
@@ -156,6 +170,16 @@ impl Gateway {
                 links.iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
             }
         });
+        if let Some(saved) = gateway.saved.clone() {
+            let (links, keys) = (gateway.links.clone(), gateway.keys());
+            gateway.tasks.spawn(async move {
+                let mut ticks = interval(SAVE_EVERY);
+                loop {
+                    ticks.tick().await;
+                    save_rates(&saved, &links, &keys);
+                }
+            });
+        }
         let (links, budget) = (gateway.links.clone(), gateway.budget.clone());
         gateway.tasks.spawn(async move {
             let mut ticks = interval(MEMORY_EVERY);
@@ -213,6 +237,12 @@ impl Gateway {
 
     fn redirect(&self, config: &Config) -> Result<(), TrunkError> {
         self.redirection.lock().unwrap_or_else(PoisonError::into_inner).apply(config)
+    }
+
+    /// The public keys of its peers, in their order.
+    fn keys(&self) -> Vec<String> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.1.peers.iter().map(|peer| peer.tunnel.key.to_string()).collect()
     }
 
     fn lock_entries(&self) -> MutexGuard<'_, Entries> {
@@ -335,6 +365,9 @@ impl Gateway {
     pub async fn close(mut self) -> Result<(), TrunkError> {
         self.lock_entries().abort();
         self.tasks.shutdown().await;
+        if let Some(saved) = &self.saved {
+            save_rates(saved, &self.links, &self.keys());
+        }
         let hosts = self.hosts.take();
         let hosts = async {
             if let Some(hosts) = hosts
@@ -353,6 +386,20 @@ impl Drop for Gateway {
         self.stack.abort();
         self.hosts.iter().for_each(Stack::abort);
     }
+}
+
+/// Saves the rates of links over which something was sent since they were last saved.
+fn save_rates(saved: &Mutex<SavedRates>, links: &[Arc<PeerLink>], keys: &[String]) {
+    let measured = links.iter().zip(keys).filter_map(|(link, key)| {
+        let (rate, min_rtt) = link.newly_measured()?;
+        Some(SavedRate {
+            public_key: key.clone(),
+            bits_per_second: rate.bits_per_second(),
+            min_rtt_micros: min_rtt.as_micros(),
+            measured: today(),
+        })
+    });
+    saved.lock().unwrap_or_else(PoisonError::into_inner).store(measured);
 }
 
 fn random(bytes: &mut [u8]) {

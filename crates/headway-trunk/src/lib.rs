@@ -22,6 +22,7 @@ mod link;
 mod no_session;
 mod packets;
 mod request;
+mod saved_rates;
 mod status;
 mod stream;
 

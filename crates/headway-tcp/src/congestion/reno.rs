@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use headway_units::Instant;
+use headway_units::{Instant, Rate};
 
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::{self, SlowStart};
@@ -132,6 +132,10 @@ impl CongestionControl for Reno {
         self.ssthresh
     }
 
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.deliveries.as_ref()?.resume.rate()
+    }
+
     fn set_mss(&mut self, mss: u32, initial: bool) {
         self.mss = mss;
         if initial {
@@ -199,7 +203,7 @@ impl CongestionControl for Reno {
 
     fn on_damage(&mut self, _now: Instant, bytes: u32) {
         let Some(deliveries) = &mut self.deliveries else { return };
-        deliveries.resume.on_delivered(bytes);
+        deliveries.resume.on_damage(bytes);
         if !deliveries.in_recovery && self.is_limited(0) {
             self.grow(bytes);
         }
@@ -214,7 +218,9 @@ impl CongestionControl for Reno {
     }
 
     fn on_idle(&mut self) {
-        self.forget_remembered();
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.resume.on_idle();
+        }
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         self.cwnd = self.cwnd.min(self.initial_segments.saturating_mul(self.mss));
     }
@@ -233,6 +239,12 @@ impl CongestionControl for Reno {
     fn resume(&mut self, saved: SavedPath) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.resume = CarefulResume::new(saved);
+        }
+    }
+
+    fn start(&mut self, rate: Rate) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.resume = CarefulResume::told(rate, self.cwnd);
         }
     }
 }

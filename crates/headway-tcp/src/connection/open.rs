@@ -318,7 +318,9 @@ impl Connection {
             self.snd.rtt_mut().on_syn_loss();
             cx.domain.on_syn_loss();
         }
-        cx.domain.on_established(cx.now, self.snd.rtt().estimate());
+        if let Some(expected) = cx.domain.on_established(cx.now, self.snd.rtt().estimate()) {
+            self.rcv.expect(expected);
+        }
     }
 
     pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {

@@ -164,7 +164,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// A resumed connection jumps to a part of the saved window, paced over a round trip.
+    /// A resumed connection jumps to a part of the saved window, paced over a round trip, or to what a told rate fills.
     pub(super) fn jump(&mut self, ack: &Ack) {
         let limited = self.usage.is_limited(self.cwnd, self.mss, self.state == State::Startup);
         let Some(jump) = self.resume.on_ack(ack, self.cwnd, limited) else { return };

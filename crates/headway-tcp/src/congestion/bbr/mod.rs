@@ -31,6 +31,7 @@
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
 //! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
 //! 11. The send quantum is at least one segment, not two.
+//! 12. A told rate that the path has confirmed ends Startup, and a probe for more follows at once ([`super::start`]).
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -290,7 +291,8 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate))
+        let own = || (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate));
+        self.resume.rate().or(self.resume.validated_rate()).or_else(own)
     }
 
     fn bandwidth(&self) -> Option<Rate> {
@@ -410,7 +412,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_damage(&mut self, _now: Instant, bytes: u32) {
-        self.resume.on_delivered(bytes);
+        self.resume.on_damage(bytes);
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
@@ -453,7 +455,7 @@ impl CongestionControl for Bbr {
 
     /// 5.4.1: "BBR leaves C.cwnd as-is".
     fn on_idle(&mut self) {
-        self.resume.forget();
+        self.resume.on_idle();
     }
 
     fn on_syn_loss(&mut self) {
@@ -464,6 +466,10 @@ impl CongestionControl for Bbr {
 
     fn resume(&mut self, saved: SavedPath) {
         self.resume = CarefulResume::new(saved);
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.resume = CarefulResume::told(rate, self.cwnd);
     }
 }
 

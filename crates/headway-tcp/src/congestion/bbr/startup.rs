@@ -83,6 +83,21 @@ impl Bbr {
         } else if self.has_reached_the_saved_rate() {
             self.full_pipe.reached = true;
             self.enter_drain();
+        } else if let Some(rate) = self.resume.validated_rate() {
+            self.check_told_rate(rate.bits_per_second(), signal);
+        }
+    }
+
+    /// All of a jump to a told rate has arrived. The first sample of what was sent after it says at what rate: if at the told
+    /// one, the pipe is filled at that, as after `ProbeBW_REFILL`, and whether it carries more is for `ProbeBW_UP` to find.
+    fn check_told_rate(&mut self, rate: u64, signal: &Signal<'_>) {
+        if self.model.max_bw() >= rate - rate / 16 {
+            self.resume.forget();
+            self.full_pipe.reached = true;
+            self.cycle.is_probe_sample = true;
+            self.start_up(signal.rate);
+        } else if self.round_start {
+            self.resume.forget();
         }
     }
 
