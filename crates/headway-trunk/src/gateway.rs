@@ -131,7 +131,8 @@ impl Gateway {
         };
         let inner: Vec<_> = gateway.monitor.peers().iter().map(|peer| peer.inner).collect();
         let places = Places::of_peers(peers.len(), most_streams);
-        for (((peer, places), (ours, theirs)), start) in peers.into_iter().zip(places).zip(inner).zip(starts) {
+        for (((peer, places), (ours, theirs)), start) in peers.into_iter().zip(places).zip(inner).zip(starts)
+        {
             let domain = gateway.stack.open_domain(start).map_err(TrunkError::Ended)?;
             let listener = gateway.stack.listen_in(domain, SocketAddr::new(ours.into(), PORT), BACKLOG);
             let listener = listener.map_err(TrunkError::Ended)?;

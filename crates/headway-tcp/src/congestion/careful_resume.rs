@@ -13,7 +13,7 @@
 //! the initial window is paced over half a round trip, for which the path would be idle.
 //!
 //! A rate from outside ([`super::StartEstimate`]) is tested more strictly, since nothing that this host has sent over the path
-//! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged whole. If it
+//! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged. If it
 //! arrives at that rate, a quarter less at most, the window jumps to what the lower of both rates delivers in a round trip, paced at
 //! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. Otherwise, and with the
 //! first loss, the sender is as if nothing had been told.
@@ -60,8 +60,8 @@ pub(super) fn is_same_path(saved: Duration, rtt: Duration) -> bool {
 struct Told {
     /// What is sent at: the told rate, after the jump the confirmed one.
     rate: Rate,
-    /// The initial window, bytes.
-    initial: u32,
+    /// How much of the train has to arrive, bytes.
+    least: u32,
     train: Train,
 }
 
@@ -110,9 +110,10 @@ impl CarefulResume {
         Self { saved: Some(saved), phase: Phase::Reconnaissance, ..Self::default() }
     }
 
-    /// Begins with `rate`, which the path is said to carry, and this initial window.
-    pub(super) fn told(rate: Rate, initial: u32) -> Self {
-        let told = Some(Box::new(Told { rate, initial, train: Train::default() }));
+    /// Begins with `rate`, which the path is said to carry, and an initial window of `initial` bytes in segments of `mss`. The
+    /// last segment is not waited for: the ACK of a single one may be delayed (RFC 9293, 3.8.6.3).
+    pub(super) fn told(rate: Rate, initial: u32, mss: u32) -> Self {
+        let told = Some(Box::new(Told { rate, least: initial.saturating_sub(mss), train: Train::default() }));
         Self { told, phase: Phase::Reconnaissance, ..Self::default() }
     }
 
@@ -159,7 +160,7 @@ impl CarefulResume {
     /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
     fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
         let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
-        let measured = told.train.on_ack(ack, told.initial)?;
+        let measured = told.train.on_ack(ack, told.least)?;
         // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers and the ends of the train
         // take less.
         let is_confirmed = told.rate.bits_per_second() / 5 * 4 <= measured.bits_per_second();
@@ -170,7 +171,8 @@ impl CarefulResume {
             return None;
         }
         self.begin(ack, window, cwnd);
-        Some(Jump { window, ssthresh: None })
+        // Slow start would double what fills the path already.
+        Some(Jump { window, ssthresh: Some(window) })
     }
 
     /// Bytes arrived corrupted.

@@ -13,10 +13,10 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant, Rate};
 
+use super::careful_resume::window_of;
 use super::copy_budget::CopyBudget;
 use super::deliveries::{Deliveries, Others};
 use super::pacer::Pacer;
-use super::careful_resume::window_of;
 use super::{CongestionControl, Loss, SavedPath, StartEstimate};
 use crate::ConnectionId;
 
@@ -302,18 +302,22 @@ impl CongestionDomain {
         }
     }
 
-    /// A member's handshake is over, and measured this round-trip time. What the path is said to carry in it, bytes, if the
-    /// domain was told anything.
-    pub(crate) fn on_established(&mut self, now: Instant, smoothed: Option<Duration>) -> Option<u32> {
+    /// A member's handshake is over, and measured this round-trip time.
+    pub(crate) fn on_established(&mut self, now: Instant, smoothed: Option<Duration>) {
         self.control.on_established(now, smoothed);
-        let (start, rtt) = (self.start.as_mut()?, smoothed?);
-        let rate = start.estimate.rate_of(now, rtt)?;
-        let expected = window_of(rate, rtt);
+        let (Some(start), Some(rtt)) = (&mut self.start, smoothed) else { return };
         // The first member's: what is sent later has a model. A window that the initial one fills needs no start.
-        if !core::mem::replace(&mut start.is_used, true) && expected > self.control.window() {
+        if !core::mem::replace(&mut start.is_used, true)
+            && let Some(rate) = start.estimate.rate_of(now, rtt)
+            && window_of(rate, rtt) > self.control.window()
+        {
             self.control.start(rate);
         }
-        Some(expected)
+    }
+
+    /// What the path is said to carry in `rtt`, bytes, if the domain was told anything.
+    pub(crate) fn expected(&self, now: Instant, rtt: Duration) -> Option<u32> {
+        Some(window_of(self.start.as_ref()?.estimate.rate_of(now, rtt)?, rtt))
     }
 
     /// A member's handshake is over, and a SYN of its was lost.

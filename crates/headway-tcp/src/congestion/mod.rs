@@ -223,6 +223,7 @@ pub trait CongestionControl: Debug + Send {
     /// What an earlier connection over the path learnt of it (RFC 9040): called before anything is sent.
     fn resume(&mut self, _saved: SavedPath) {}
     /// The path, whose handshake is complete, is said to carry this rate ([`StartEstimate`]): called before anything is sent.
+    /// Reno takes no notice: from a rate that is too low it would grow by a segment each round trip.
     fn start(&mut self, _rate: Rate) {}
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use headway_units::{Instant, Rate};
+use headway_units::Instant;
 
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::{self, SlowStart};
@@ -132,10 +132,6 @@ impl CongestionControl for Reno {
         self.ssthresh
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
-        self.deliveries.as_ref()?.resume.rate()
-    }
-
     fn set_mss(&mut self, mss: u32, initial: bool) {
         self.mss = mss;
         if initial {
@@ -218,9 +214,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_idle(&mut self) {
-        if let Some(deliveries) = &mut self.deliveries {
-            deliveries.resume.on_idle();
-        }
+        self.forget_remembered();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         self.cwnd = self.cwnd.min(self.initial_segments.saturating_mul(self.mss));
     }
@@ -239,12 +233,6 @@ impl CongestionControl for Reno {
     fn resume(&mut self, saved: SavedPath) {
         if let Some(deliveries) = &mut self.deliveries {
             deliveries.resume = CarefulResume::new(saved);
-        }
-    }
-
-    fn start(&mut self, rate: Rate) {
-        if let Some(deliveries) = &mut self.deliveries {
-            deliveries.resume = CarefulResume::told(rate, self.cwnd);
         }
     }
 }

@@ -318,7 +318,11 @@ impl Connection {
             self.snd.rtt_mut().on_syn_loss();
             cx.domain.on_syn_loss();
         }
-        if let Some(expected) = cx.domain.on_established(cx.now, self.snd.rtt().estimate()) {
+        cx.domain.on_established(cx.now, self.snd.rtt().estimate());
+        // For a window that is offered, the time since our SYN is good enough.
+        if let Some(rtt) = self.snd.rtt().estimate().or(since_syn)
+            && let Some(expected) = cx.domain.expected(cx.now, rtt)
+        {
             self.rcv.expect(expected);
         }
     }

@@ -469,7 +469,7 @@ impl CongestionControl for Bbr {
     }
 
     fn start(&mut self, rate: Rate) {
-        self.resume = CarefulResume::told(rate, self.cwnd);
+        self.resume = CarefulResume::told(rate, self.cwnd, self.mss);
     }
 }
 
