@@ -305,19 +305,20 @@ impl CongestionDomain {
     /// A member's handshake is over, and measured this round-trip time.
     pub(crate) fn on_established(&mut self, now: Instant, smoothed: Option<Duration>) {
         self.control.on_established(now, smoothed);
-        let (Some(start), Some(rtt)) = (&mut self.start, smoothed) else { return };
-        // The first member's: what is sent later has a model. A window that the initial one fills needs no start.
-        if !core::mem::replace(&mut start.is_used, true)
-            && let Some(rate) = start.estimate.rate_of(now, rtt)
-            && window_of(rate, rtt) > self.control.window()
-        {
-            self.control.start(rate);
-        }
     }
 
-    /// What the path is said to carry in `rtt`, bytes, if the domain was told anything.
-    pub(crate) fn expected(&self, now: Instant, rtt: Duration) -> Option<u32> {
-        Some(window_of(self.start.as_ref()?.estimate.rate_of(now, rtt)?, rtt))
+    /// A member's handshake took `rtt`, or less. The controller starts from what the domain was told, if that is anything; and
+    /// that is what the path is said to carry in `rtt`, bytes.
+    pub(crate) fn start(&mut self, now: Instant, rtt: Duration) -> Option<u32> {
+        let start = self.start.as_mut()?;
+        let is_first = !core::mem::replace(&mut start.is_used, true);
+        let rate = start.estimate.rate_of(now, rtt)?;
+        let expected = window_of(rate, rtt);
+        // The first member's: what is sent later has a model. What the initial window fills needs no start.
+        if is_first && expected > self.control.window() {
+            self.control.start(rate);
+        }
+        Some(expected)
     }
 
     /// A member's handshake is over, and a SYN of its was lost.

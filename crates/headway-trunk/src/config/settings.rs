@@ -276,7 +276,11 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
     };
     let link_rate: Option<Rate> = peer.link_rate.as_ref().map(read).transpose()?;
     if link_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
-        return Err(TrunkError::value(of("link-rate"), "zero", "a rate such as 10mbit"));
+        return Err(TrunkError::value(
+            of("link-rate"),
+            peer.link_rate.clone().unwrap_or_default(),
+            "a rate such as 10mbit",
+        ));
     }
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
     (tunnel.preshared, tunnel.endpoint, tunnel.keep_alive) = (preshared, peer.endpoint, keep_alive);

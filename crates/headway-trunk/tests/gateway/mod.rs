@@ -12,6 +12,7 @@ mod no_session;
 mod pair;
 mod proxy;
 mod reload;
+mod saved_rates;
 
 use std::io;
 use std::net::UdpSocket;
