@@ -31,7 +31,8 @@
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
 //! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
 //! 11. The send quantum is at least one segment, not two.
-//! 12. A told rate that the path has confirmed ends Startup, and a probe for more follows at once ([`super::start`]).
+//! 12. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
+//!     it has while a queue stands.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -108,6 +109,8 @@ pub struct Bbr {
     undo: Undo,
     undo_saved: bool,
     resume: CarefulResume,
+    /// Startup goes on from a rate that was told, and arrived.
+    is_told: bool,
     random: Random,
     rules_off: RulesOff,
 }
@@ -172,6 +175,7 @@ impl Bbr {
             undo: Undo { state: None, bw_shortterm: 0, inflight_shortterm: 0, inflight_longterm: 0 },
             undo_saved: false,
             resume: CarefulResume::default(),
+            is_told: false,
             random: Random(setup.seed),
             rules_off: setup.rules_off,
         }

@@ -113,7 +113,7 @@ impl Bbr {
     }
 
     /// StartProbeBW_UP.
-    pub(super) fn start_up(&mut self, rate: u64) {
+    fn start_up(&mut self, rate: u64) {
         self.cycle.ack_phase = AckPhase::ProbeStarting;
         self.start_round();
         self.full_pipe.reset(rate);

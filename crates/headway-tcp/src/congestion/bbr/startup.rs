@@ -84,18 +84,17 @@ impl Bbr {
             self.full_pipe.reached = true;
             self.enter_drain();
         } else if let Some(rate) = self.resume.validated_rate() {
-            self.check_told_rate(rate.bits_per_second(), signal);
+            self.check_told_rate(rate.bits_per_second());
         }
     }
 
     /// All of a jump to a told rate has arrived. The first sample of what was sent after it says at what rate: if at the told
-    /// one, the pipe is filled at that, as after `ProbeBW_REFILL`, and whether it carries more is for `ProbeBW_UP` to find.
-    fn check_told_rate(&mut self, rate: u64, signal: &Signal<'_>) {
+    /// one, Startup goes on from there as where a queue stands, since the pipe is probably full.
+    fn check_told_rate(&mut self, rate: u64) {
         if self.model.max_bw() >= rate - rate / 16 {
             self.resume.forget();
-            self.full_pipe.reached = true;
-            self.cycle.is_probe_sample = true;
-            self.start_up(signal.rate);
+            self.is_told = true;
+            self.full_pipe.reset(self.model.max_bw());
         } else if self.round_start {
             self.resume.forget();
         }

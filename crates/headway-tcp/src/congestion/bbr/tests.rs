@@ -486,7 +486,11 @@ fn a_told_rate_that_the_initial_window_arrives_at_is_used_in_the_next_round_trip
         "not all is validated"
     );
     path.run(40);
-    assert_eq!(path.control.state, State::Up, "it probes for more at once");
+    assert_eq!(
+        (path.control.state, path.control.pacing_gain()),
+        (State::Startup, 144),
+        "it searches for more at once"
+    );
     let used = path.run(10_000);
     assert!(used >= 95 && path.lost == 0, "{used} %, {} bytes lost", path.lost);
 }
