@@ -492,7 +492,8 @@ fn a_told_rate_that_the_initial_window_arrives_at_is_used_in_the_next_round_trip
         "it searches for more at once"
     );
     let used = path.run(10_000);
-    assert!(used >= 95 && path.lost == 0, "{used} %, {} bytes lost", path.lost);
+    // The search fills the queue, which holds half of the path's window: Startup's gain is 1.5 then.
+    assert!(used >= 95 && path.lost <= u64::from(20 * MSS), "{used} %, {} bytes lost", path.lost);
 }
 
 #[test]
