@@ -14,7 +14,7 @@
 //!
 //! A rate from outside ([`super::StartEstimate`]) is tested more strictly, since nothing that this host has sent over the path
 //! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged. If it
-//! arrives at that rate, a quarter less at most, the window jumps to what the lower of both rates delivers in a round trip, paced at
+//! arrives at that rate, a fifth less at most, the window jumps to what the lower of both rates delivers in a round trip, paced at
 //! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. Otherwise, and with the
 //! first loss, the sender is as if nothing had been told.
 
@@ -160,11 +160,12 @@ impl CarefulResume {
     /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
     fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
         let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
-        let measured = told.train.on_ack(ack, told.least)?;
-        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers and the ends of the train
-        // take less.
-        let is_confirmed = told.rate.bits_per_second() / 5 * 4 <= measured.bits_per_second();
-        told.rate = told.rate.min(measured);
+        let dispersion = told.train.on_ack(ack, told.least)?;
+        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers take less. A train that is too
+        // short is followed by that of the next round trip, which is twice as long.
+        let least = Rate::from_bits_per_second(told.rate.bits_per_second() / 5 * 4);
+        let is_confirmed = dispersion.reaches(least)?;
+        told.rate = told.rate.min(dispersion.rate());
         let window = window_of(told.rate, rtt);
         if !is_confirmed || ack.in_recovery || window <= cwnd {
             self.forget();
