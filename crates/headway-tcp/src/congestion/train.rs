@@ -50,6 +50,8 @@ pub(super) struct Train {
     rounds: Rounds,
     /// When its first ACK came.
     first: Instant,
+    /// When its latest one came.
+    latest: Instant,
     /// Bytes that this one delivered.
     head: u32,
     /// Bytes delivered since.
@@ -70,12 +72,22 @@ impl Train {
         let bytes = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         if self.rounds.on_sample(sample) {
             (self.first, self.head, self.tail) = (ack.now, bytes, 0);
+        } else if self.len() >= least
+            && ack.now.saturating_since(self.latest) > self.latest.saturating_since(self.first)
+        {
+            // It comes later than all of the train took: the ACK of the last segment was delayed.
+            return None;
         } else {
             self.tail = self.tail.saturating_add(bytes);
         }
+        self.latest = ack.now;
         let interval = ack.now.saturating_since(self.first);
-        let is_whole = self.head.saturating_add(self.tail) >= least && interval > Duration::ZERO;
+        let is_whole = self.len() >= least && interval > Duration::ZERO;
         (is_whole && !sample.app_limited).then_some(Dispersion { bytes: self.tail, interval })
+    }
+
+    fn len(&self) -> u32 {
+        self.head.saturating_add(self.tail)
     }
 }
 
@@ -131,6 +143,16 @@ mod tests {
         }
         train.on_damage(1000);
         assert_eq!(at(&mut train, 602_400, 0, 5000), Some(10_000_000));
+    }
+
+    #[test]
+    fn a_delayed_ack_at_the_end_does_not_count() {
+        let mut train = Train::default();
+        for place in 0..5 {
+            at(&mut train, 600_000 + 800 * place, 0, 1000 + place * 1000);
+        }
+        assert_eq!(at(&mut train, 643_200, 0, 6000), None);
+        assert_eq!(at(&mut train, 604_000, 0, 7000), Some(10_000_000), "one in time does");
     }
 
     #[test]
