@@ -152,6 +152,9 @@ class Scenario:
 
     * rules_off (NAME[+NAME]): Rules of the sender `headway` that do not hold, to see what each brings
       (docs/ledger.md names them). Default: none.
+    * told (PERCENT): What the senders `headway` and the gateways of a trunk are told that the link
+      carries, in percent of what it does: 100 is right, 1000 ten times too much. They test it, and start
+      from it. Default: none.
     """
 
     @property
@@ -294,6 +297,8 @@ class Scenario:
     def edge_delay(self) -> str: ...
     @property
     def rules_off(self) -> str: ...
+    @property
+    def told(self) -> str: ...
     def __init__(
         self,
         *,
@@ -367,6 +372,7 @@ class Scenario:
         edge_rate: Value | None = None,
         edge_delay: Value | None = None,
         rules_off: Value | None = None,
+        told: Value | None = None,
     ) -> None: ...
     def replace(
         self,
@@ -441,6 +447,7 @@ class Scenario:
         edge_rate: Value | None = None,
         edge_delay: Value | None = None,
         rules_off: Value | None = None,
+        told: Value | None = None,
     ) -> "Scenario": ...
 
     @property

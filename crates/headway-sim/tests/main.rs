@@ -30,6 +30,7 @@ mod shared_path;
 mod sharing;
 mod silent_bursts;
 mod spurious_timeout;
+mod start;
 mod stopped;
 mod tails;
 mod trunk;

@@ -9,7 +9,7 @@ use headway_units::Duration;
 use headway_wire::{Dscp, IpHeader};
 
 use crate::Error;
-use crate::congestion::Algorithm;
+use crate::congestion::{Algorithm, StartEstimate};
 use crate::rules::RulesOff;
 
 /// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
@@ -245,6 +245,9 @@ pub struct Profile {
     pub congestion: Algorithm,
     /// Initial congestion window in segments.
     pub initial_window: u32,
+    /// What the path is said to carry: a connection, or the domain that it is opened in, starts from it. `None`: nothing is
+    /// known, and slow start or Startup search.
+    pub start: Option<StartEstimate>,
     /// RFC 3465's L: segments by which one ACK opens the window in slow start at most. `None`: as the RFCs have
     /// it, 2 (RFC 3465, 2.3), 8 with HyStart++, no limit with pacing (RFC 9406, 4.3).
     pub slow_start_limit: Option<u32>,
@@ -305,6 +308,7 @@ impl Profile {
             limited_transmit: true,
             congestion: Algorithm::Reno,
             initial_window: 10,
+            start: None,
             slow_start_limit: None,
             rto: RtoConfig {
                 initial: Duration::from_secs(1),

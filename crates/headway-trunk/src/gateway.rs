@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration as StdDuration, SystemTime, UNIX_EPOCH};
 
 use headway_net::{Clock, Stack, StackConfig, TcpListener, TunnelChange, TunnelMonitor};
+use headway_tcp::congestion::StartEstimate;
 use headway_trunk_proto::{Event, PeerId, PublicKey, TunnelConfig as TunnelSettings, inner_address};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::JoinSet;
@@ -20,6 +21,7 @@ use crate::entry::{
 };
 use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
+use crate::saved_rates::{SavedRate, SavedRates, today};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
 use crate::stream::{AllPlaces, Budget, Links, NewLink, PORT, PeerLink, stream_profile};
 use crate::unknown_peers::UnknownPeers;
@@ -34,6 +36,9 @@ const EVENTS_EVERY: StdDuration = StdDuration::from_millis(250);
 
 /// How often a sample is taken of what is carried and lost.
 const SAMPLE_EVERY: StdDuration = StdDuration::from_secs(1);
+
+/// How often rates are saved: of a gateway that is killed, the last minute's are lost.
+const SAVE_EVERY: StdDuration = StdDuration::from_secs(60);
 
 /// How often the memory of streams is looked at.
 const MEMORY_EVERY: StdDuration = StdDuration::from_millis(100);
@@ -63,6 +68,8 @@ pub struct Gateway {
     current: Mutex<(Config, Settings)>,
     /// Packets to each peer that wait; none without a TUN.
     queues: Vec<[Arc<PacketQueue>; 2]>,
+    /// What the links carried, for the next start.
+    saved: Option<Arc<Mutex<SavedRates>>>,
     /// Why it cannot go on.
     failures: AsyncMutex<mpsc::Receiver<TrunkError>>,
     failed: mpsc::Sender<TrunkError>,
@@ -92,6 +99,7 @@ impl Gateway {
         let stack = Stack::start(carrier, StackConfig { addresses, profile, ..StackConfig::default() })?;
 
         let most_streams = config.gateway.max_streams;
+        let saved = config.gateway.state_file.clone().map(SavedRates::load);
         let networks = Networks::new(settings.peers.iter().map(|peer| &peer.networks[..]));
         let mut delivery = None;
         let tun = match &settings.tun {
@@ -121,6 +129,7 @@ impl Gateway {
             redirection: Mutex::default(),
             current: Mutex::new((config.clone(), settings)),
             queues: Vec::new(),
+            saved: saved.map(|saved| Arc::new(Mutex::new(saved))),
             failures: AsyncMutex::new(failures),
             failed,
             delivery,
@@ -153,6 +162,16 @@ impl Gateway {
                 links.all().iter().for_each(|link| link.sample(since.elapsed().as_secs_f64()));
             }
         });
+        if let Some(saved) = self.saved.clone() {
+            let links = self.links.clone();
+            self.spawn(async move {
+                let mut ticks = interval(SAVE_EVERY);
+                loop {
+                    ticks.tick().await;
+                    save_rates(&saved, &links.all());
+                }
+            });
+        }
         let (links, budget) = (self.links.clone(), self.budget.clone());
         self.spawn(async move {
             let mut ticks = interval(MEMORY_EVERY);
@@ -173,7 +192,7 @@ impl Gateway {
             let ends: (IpAddr, IpAddr) =
                 (inner_address(&self.public, &key).into(), inner_address(&key, &self.public).into());
             self.stack.add_address(ends.0);
-            let domain = self.stack.open_domain()?;
+            let domain = self.stack.open_domain(self.start_of(peer))?;
             let listener = self.stack.listen_in(domain, SocketAddr::new(ends.0, PORT), BACKLOG)?;
             let link = PeerLink::new(NewLink {
                 place: PeerId(next + at),
@@ -190,6 +209,15 @@ impl Gateway {
             Ok((link, listener))
         };
         peers.enumerate().map(open).collect::<io::Result<_>>().map_err(TrunkError::Ended)
+    }
+
+    /// What the first session with a peer starts from.
+    fn start_of(&self, peer: &Peer) -> Option<StartEstimate> {
+        if let Some(rate) = peer.rules.link_rate {
+            return Some(StartEstimate::told(rate));
+        }
+        let saved = self.saved.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        saved.estimate(&peer.tunnel.key.to_string(), self.stack.now(), today())
     }
 
     /// Serves the streams of a peer until it is removed.
@@ -425,6 +453,9 @@ impl Gateway {
         if open > 0 {
             tracing::info!(streams = open, "stopping: what they have written has {GRACE:?} to arrive");
         }
+        if let Some(saved) = &self.saved {
+            save_rates(saved, &links);
+        }
         // Nothing else is waited for.
         links.iter().for_each(|link| link.remove());
         let mut tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -447,6 +478,20 @@ impl Drop for Gateway {
         self.stack.abort();
         self.hosts.iter().for_each(Stack::abort);
     }
+}
+
+/// Saves the rates of links over which something was sent since they were last saved.
+fn save_rates(saved: &Mutex<SavedRates>, links: &[Arc<PeerLink>]) {
+    let measured = links.iter().filter_map(|link| {
+        let (rate, min_rtt) = link.newly_measured()?;
+        Some(SavedRate {
+            public_key: link.key.to_string(),
+            bits_per_second: rate.bits_per_second(),
+            min_rtt_micros: min_rtt.as_micros(),
+            measured: today(),
+        })
+    });
+    saved.lock().unwrap_or_else(PoisonError::into_inner).store(measured);
 }
 
 fn random(bytes: &mut [u8]) {

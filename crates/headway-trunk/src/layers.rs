@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 /// From the bottom to the top.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "error",
     "request",
+    "saved_rates",
     "status",
     "config",
     "link",

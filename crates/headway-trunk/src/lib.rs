@@ -23,6 +23,7 @@ mod lookup;
 mod no_session;
 mod packets;
 mod request;
+mod saved_rates;
 mod status;
 mod stream;
 mod unknown_peers;

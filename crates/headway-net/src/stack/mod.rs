@@ -19,7 +19,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration as StdDuration;
 
-use headway_tcp::congestion::DomainStatus;
+use headway_tcp::congestion::{DomainStatus, StartEstimate};
 use headway_tcp::{ConnectionId, DomainId, HackMode, Host, HostConfig, HostCounters, Path, Profile};
 use headway_units::{Duration, Instant};
 
@@ -169,15 +169,16 @@ impl Stack {
         self.connect_with(remote, self.handle.profile.clone()).await
     }
 
-    /// Makes a congestion domain for connections of the default profile ([`Host::open_domain`]).
+    /// Makes a congestion domain for connections of the default profile ([`Host::open_domain`]), which starts from `start`.
     ///
     /// # Errors
     ///
     /// The stack has ended.
-    pub fn open_domain(&self) -> io::Result<DomainId> {
+    pub fn open_domain(&self, start: Option<StartEstimate>) -> io::Result<DomainId> {
+        let profile = Profile { start, ..Profile::clone(&self.handle.profile) };
         self.handle.shared.update(|core| {
             core.check_running()?;
-            core.host.open_domain(&self.handle.profile).map_err(shared::io_error)
+            core.host.open_domain(&profile).map_err(shared::io_error)
         })
     }
 

@@ -247,7 +247,7 @@ async fn a_carrier_that_fails_ends_all_that_waits() {
         stack.connect((THEIRS, THEIR_PORT).into()).await.err(),
         stack.listen((OURS, 81).into(), 4).err(),
         stack.intercept(4).err(),
-        stack.open_domain().err(),
+        stack.open_domain(None).err(),
     ] {
         let error = error.expect("the carrier failed");
         assert!(error.to_string().starts_with("a wire: No such device"), "{error}");

@@ -266,7 +266,7 @@ async fn a_stack_counts_its_connections_and_their_memory() {
 #[tokio::test]
 async fn connections_share_a_domain() {
     let Ends { stacks: [near, far], .. } = Ends::new().await;
-    let (here, there) = (near.open_domain().expect("a stack"), far.open_domain().expect("a stack"));
+    let (here, there) = (near.open_domain(None).expect("a stack"), far.open_domain(None).expect("a stack"));
     let listener = far.listen_in(there, (THEIRS, 8).into(), 4).expect("a free port");
     let mut ends = Vec::new();
     for count in 1..=3 {
@@ -328,7 +328,7 @@ async fn a_closed_stack_waits_for_its_streams() {
     // From now on nothing else begins.
     is_over(near.listen((OURS, 9).into(), 4));
     is_over(near.intercept(4));
-    is_over(near.open_domain());
+    is_over(near.open_domain(None));
     is_over(timeout(LONG, near.connect((THEIRS, 7).into())).await.expect("in time"));
     drop(client);
     assert_eq!(timeout(LONG, server.read(&mut [0; 9])).await.expect("in time").expect("open"), 0);

@@ -31,7 +31,7 @@ pub fn keys() -> &'static [Key] {
         keys.extend([sender::WARM, sender::FRAMES, sender::CARRIER].into_iter().chain(transfer::TRANSFER));
         keys.extend(link::LINK.into_iter().chain(link::DAMAGE).chain(traffic::TRAFFIC));
         keys.extend(trunk::TRUNK);
-        keys.push(sender::RULES_OFF);
+        keys.extend([sender::RULES_OFF, sender::TOLD]);
         keys
     });
     &KEYS

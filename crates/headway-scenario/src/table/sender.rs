@@ -2,7 +2,7 @@
 
 use headway_sim::race::{Feature, congestion_name, parse_congestion, parse_rules, rules_name};
 
-use super::text::{flag, parse, put};
+use super::text::{check, flag, parse, put, unless};
 use crate::key::{Access, Key, Scope, Unset};
 use crate::quantity::{Dimension, Quantity};
 use crate::sender::{Foreign, Sender};
@@ -132,6 +132,27 @@ pub(super) const WARM: Key = Key {
             Ok(())
         },
         get: |settings| Quantity::Flag(settings.scenario.warm),
+    },
+    ..Key::PLAIN
+};
+
+/// Where the sender starts.
+pub(super) const TOLD: Key = Key {
+    name: "told",
+    value_name: Some("PERCENT"),
+    help: "What the senders `headway` and the gateways of a trunk are told that the link carries, in percent of what it \
+           does: 100 is right, 1000 ten times too much. They test it, and start from it",
+    meaning: Some("rate that senders are told, in percent of the link's"),
+    default: Unset::Value("none"),
+    access: Access::Settings {
+        set: |settings, text| {
+            settings.scenario.told = unless("none", text)?;
+            check(settings.scenario.told != Some(0), text, "expected at least 1, or none")
+        },
+        get: |settings| match settings.scenario.told {
+            Some(percent) => Quantity::text(percent),
+            None => Quantity::Unset("none"),
+        },
     },
     ..Key::PLAIN
 };

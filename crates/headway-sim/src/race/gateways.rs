@@ -81,6 +81,7 @@ impl Scenario {
     fn trunk_profile(&self, trunk: &Trunk) -> Profile {
         let mut profile = self.bare_profile(trunk.sender, trunk.window);
         profile.rto.retries = None;
+        profile.start = self.start();
         // A packet of the hosts, or a part of one, waits for no other.
         profile.nagle = false;
         if self.profile_name(trunk.sender) == ProfileName::Modern {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use headway_link::{Damage, LinkConfig, bound, share_hit};
-use headway_tcp::{HackRules, Profile};
+use headway_tcp::congestion::StartEstimate;
+use headway_tcp::{HackRules, Profile, Variant};
 use headway_units::{Duration, Rate, Share, Size};
 
 use super::features::FeatureOverrides;
@@ -151,6 +152,9 @@ pub struct Scenario {
     /// The hosts make one transfer of the same content before, whose time is not counted: what they
     /// learnt of the path remains.
     pub warm: bool,
+    /// What `headway`, but as a rival, and the gateways of a trunk are told that the link carries, in percent of what it does:
+    /// they start from that ([`Profile::start`]). `None`: nothing.
+    pub told: Option<u32>,
     /// What the hosts do with a packet whose IP header is corrupted.
     pub frames: Frames,
     /// Other senders of the same content that share the link.
@@ -239,6 +243,7 @@ impl Default for Scenario {
             time_limit: Duration::from_secs(24 * 3600),
             duration: None,
             warm: false,
+            told: None,
             frames: Frames::Drop,
             companions: Vec::new(),
             cross: None,
@@ -251,9 +256,17 @@ impl Default for Scenario {
 impl Scenario {
     /// The profile of `sender` in this scenario, as the flow that is raced.
     pub fn profile_of(&self, sender: impl Into<TcpSender>) -> Arc<Profile> {
-        let mut profile = self.bare_profile(sender.into(), self.window);
+        let sender = sender.into();
+        let mut profile = self.bare_profile(sender, self.window);
         self.features.apply(&mut profile.features);
+        profile.start = self.start().filter(|_| sender.variant == Variant::Headway);
         Arc::new(profile)
+    }
+
+    /// What those start from that are told a rate.
+    pub(super) fn start(&self) -> Option<StartEstimate> {
+        let rate = self.ip_rate()?.bits_per_second();
+        Some(StartEstimate::told(Rate::from_bits_per_second(rate / 100 * u64::from(self.told?))))
     }
 
     /// The profile of a companion.

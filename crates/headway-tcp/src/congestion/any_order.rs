@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Rate};
 use proptest::prelude::*;
 
 use super::{Ack, Algorithm, CongestionControl, Loss, LostSegment, RateSample, SavedPath, Setup};
@@ -25,6 +25,7 @@ enum Call {
     SynLoss,
     Established(Option<u32>),
     Resume(u32, u32, bool),
+    Start(u32),
     Mss(u32),
 }
 
@@ -53,6 +54,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => any::<Option<u32>>().prop_map(Call::Established),
         1 => (bytes(), any::<u32>(), any::<bool>())
             .prop_map(|(window, micros, filled)| Call::Resume(window, micros, filled)),
+        1 => any::<u32>().prop_map(Call::Start),
         1 => (1..65_000_u32).prop_map(Call::Mss),
     ]
 }
@@ -126,6 +128,8 @@ impl Counts {
             Call::Resume(window, micros, filled) => {
                 control.resume(SavedPath::new(window, Duration::from_micros(micros.into()), filled));
             }
+            // A configuration has no rate of zero.
+            Call::Start(rate) => control.start(Rate::from_bits_per_second(u64::from(rate) + 1)),
             Call::Mss(mss) => control.set_mss(mss, false),
         }
     }

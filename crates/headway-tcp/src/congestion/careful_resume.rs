@@ -11,10 +11,19 @@
 //!
 //! RFC 9959 waits for the ACK of the whole initial window before the jump. Here the first ACK decides:
 //! the initial window is paced over half a round trip, for which the path would be idle.
+//!
+//! A rate from outside ([`super::StartEstimate`]) is tested more strictly, since nothing that this host has sent over the path
+//! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged. If it
+//! arrives at that rate, a fifth less at most, the window jumps to what the lower of both rates delivers in a round trip, paced at
+//! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. Otherwise, and with the
+//! first loss, the sender is as if nothing had been told.
 
-use headway_units::Duration;
+use alloc::boxed::Box;
+
+use headway_units::{Duration, Rate};
 
 use super::Ack;
+use super::train::Train;
 
 /// What an earlier connection over the path learnt of it (RFC 9959's saved congestion control parameters).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +43,26 @@ impl SavedPath {
         Self { window, min_rtt, filled }
     }
 
-    /// Whether a connection whose minimum RTT is `rtt` may use the same path. RFC 9959: an RTT "less than or
-    /// equal to (saved_rtt / 2)" is too small, since half of the window would then be sent at more than the
-    /// rate that was seen, and one "more than ten times the saved_rtt" indicates a path change.
     fn is_confirmed_by(&self, rtt: Duration) -> bool {
-        rtt > self.min_rtt / 2 && rtt <= self.min_rtt * 10
+        is_same_path(self.min_rtt, rtt)
     }
+}
+
+/// Whether a connection whose minimum RTT is `rtt` may use the same path as one that had `saved`. RFC 9959: an RTT "less than or
+/// equal to (saved_rtt / 2)" is too small, since half of the window would then be sent at more than the
+/// rate that was seen, and one "more than ten times the saved_rtt" indicates a path change.
+pub(super) fn is_same_path(saved: Duration, rtt: Duration) -> bool {
+    rtt > saved / 2 && rtt <= saved * 10
+}
+
+/// A rate that was told, and how it is tested.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    /// What is sent at: the told rate, after the jump the confirmed one.
+    rate: Rate,
+    /// How much of the train has to arrive, bytes.
+    least: u32,
+    train: Train,
 }
 
 /// What a confirmed path allows.
@@ -52,9 +75,13 @@ pub(super) struct Jump {
 }
 
 /// The phases of a resumed connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CarefulResume {
     saved: Option<SavedPath>,
+    /// Boxed, since few connections are told a rate.
+    told: Option<Box<Told>>,
+    /// The window of the jump, bytes.
+    jump: u32,
     /// The minimum RTT of this connection.
     min_rtt: Option<Duration>,
     phase: Phase,
@@ -83,50 +110,88 @@ impl CarefulResume {
         Self { saved: Some(saved), phase: Phase::Reconnaissance, ..Self::default() }
     }
 
+    /// Begins with `rate`, which the path is said to carry, and an initial window of `initial` bytes in segments of `mss`. The
+    /// last segment is not waited for: the ACK of a single one may be delayed (RFC 9293, 3.8.6.3).
+    pub(super) fn told(rate: Rate, initial: u32, mss: u32) -> Self {
+        let told = Some(Box::new(Told { rate, least: initial.saturating_sub(mss), train: Train::default() }));
+        Self { told, phase: Phase::Reconnaissance, ..Self::default() }
+    }
+
     /// An ACK arrived (or damage was reported) and `delivered` bytes were delivered. Returns the jump, if
     /// the path is confirmed now; its window is `cwnd` at least.
     ///
     /// `limited`: the sender is limited by the window of `cwnd` bytes.
     pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u32, limited: bool) -> Option<Jump> {
-        self.on_delivered(ack.delivered);
+        self.deliver(ack.delivered);
         if self.phase != Phase::Reconnaissance {
             return None;
         }
-        let rtt = ack.rtt?;
-        let rtt = self.min_rtt.map_or(rtt, |min| min.min(rtt));
-        self.min_rtt = Some(rtt);
-        let saved = self.saved?;
+        self.min_rtt = self.min_rtt.into_iter().chain(ack.rtt).min();
+        if self.told.is_some() {
+            return self.confirm_rate(ack, cwnd);
+        }
+        ack.rtt?;
+        let (saved, rtt) = (self.saved?, self.min_rtt?);
         if !saved.is_confirmed_by(rtt) {
             // "The sender MUST stop using Careful Resume".
             self.forget();
             return None;
         }
-        let window = self.jump();
+        // "The jump_cwnd MUST be no more than half of the saved_cwnd."
+        let window = saved.window / 2;
         // RFC 9959 has no jump without enough data to send.
         if ack.in_recovery || (window > cwnd && !limited) {
             return None;
         }
+        self.begin(ack, window, cwnd);
+        Some(Jump { window: window.max(cwnd), ssthresh: self.target() })
+    }
+
+    /// The jump to `window`, unless it is no more than what is sent already.
+    fn begin(&mut self, ack: &Ack, window: u32, cwnd: u32) {
+        self.jump = window;
         self.phase = if window > cwnd {
             Phase::Unvalidated(ack.prior_pipe.saturating_sub(ack.delivered))
         } else {
             Phase::Normal
         };
-        Some(Jump { window: window.max(cwnd), ssthresh: self.target() })
     }
 
-    /// "The jump_cwnd MUST be no more than half of the saved_cwnd."
-    fn jump(&self) -> u32 {
-        self.saved.map_or(0, |saved| saved.window / 2)
+    /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
+    fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
+        let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
+        let dispersion = told.train.on_ack(ack, told.least)?;
+        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers take less. A train that is too
+        // short is followed by that of the next round trip, which is twice as long.
+        let least = Rate::from_bits_per_second(told.rate.bits_per_second() / 5 * 4);
+        let is_confirmed = dispersion.reaches(least)?;
+        told.rate = told.rate.min(dispersion.rate());
+        let window = window_of(told.rate, rtt);
+        if !is_confirmed || ack.in_recovery || window <= cwnd {
+            self.forget();
+            return None;
+        }
+        self.begin(ack, window, cwnd);
+        // Slow start would double what fills the path already.
+        Some(Jump { window, ssthresh: Some(window) })
+    }
+
+    /// Bytes arrived corrupted.
+    pub(super) fn on_damage(&mut self, bytes: u32) {
+        if let Some(told) = &mut self.told {
+            told.train.on_damage(bytes);
+        }
+        self.deliver(bytes);
     }
 
     /// Bytes were delivered.
-    pub(super) fn on_delivered(&mut self, bytes: u32) {
+    fn deliver(&mut self, bytes: u32) {
         // After a failed jump, later segments do not count for it.
         let counted = if let Phase::Retreat(left) = self.phase { bytes.min(left) } else { bytes };
         self.pipe_size = self.pipe_size.saturating_add(counted);
         self.phase = match self.phase {
             Phase::Unvalidated(left) if bytes > left => {
-                Self::validating(self.jump().saturating_sub(bytes - left))
+                Self::validating(self.jump.saturating_sub(bytes - left))
             }
             Phase::Unvalidated(left) => Phase::Unvalidated(left - bytes),
             Phase::Validating(left) => Self::validating(left.saturating_sub(bytes)),
@@ -139,15 +204,36 @@ impl CarefulResume {
         if left == 0 { Phase::Normal } else { Phase::Validating(left) }
     }
 
-    /// Whether the window must not change: nothing of the jump has arrived yet.
+    /// Whether the window must not change: nothing of the jump has arrived yet. After one to all of the rate, all must.
     pub(super) fn holds_window(&self) -> bool {
-        matches!(self.phase, Phase::Unvalidated(_))
+        match self.phase {
+            Phase::Unvalidated(_) => true,
+            Phase::Validating(_) => self.told.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The rate to send at while a told rate is tested, and the jump is in the network.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.told.as_ref().filter(|_| self.phase != Phase::Normal).map(|told| told.rate)
+    }
+
+    /// The confirmed rate, once all of the jump has arrived.
+    pub(super) fn validated_rate(&self) -> Option<Rate> {
+        self.told.as_ref().filter(|_| self.phase == Phase::Normal).map(|told| told.rate)
+    }
+
+    /// The path was idle. What was learnt of it is old then; what was told is still to be tested.
+    pub(super) fn on_idle(&mut self) {
+        if self.told.is_none() || self.phase != Phase::Reconnaissance {
+            self.forget();
+        }
     }
 
     /// A loss or an ECN mark. Returns the window to retreat to, in bytes, if it was in the jump.
     pub(super) fn on_congestion(&mut self) -> Option<u32> {
         let left = match self.phase {
-            Phase::Unvalidated(left) => left.saturating_add(self.jump()),
+            Phase::Unvalidated(left) => left.saturating_add(self.jump),
             Phase::Validating(left) => left,
             // "Use of the saved CC parameters is inappropriate."
             Phase::Reconnaissance => {
@@ -158,6 +244,7 @@ impl CarefulResume {
         };
         self.phase = Phase::Retreat(left);
         self.saved = None;
+        self.told = None;
         // Safe retreat: at most half of the delivered bytes.
         Some(self.pipe_size / 2)
     }
@@ -183,7 +270,14 @@ impl CarefulResume {
     pub(super) fn forget(&mut self) {
         self.phase = Phase::Normal;
         self.saved = None;
+        self.told = None;
     }
+}
+
+/// Bytes that `rate` delivers in `rtt`.
+pub(super) fn window_of(rate: Rate, rtt: Duration) -> u32 {
+    let bytes = u128::from(rate.bits_per_second()) * u128::from(rtt.as_nanos()) / 8_000_000_000;
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -215,7 +309,7 @@ mod tests {
         assert!(resume.holds_window());
         assert_eq!(resume.on_ack(&timed(6000, 400_000), 400_000, true), None, "once only");
         assert!(resume.holds_window(), "that was the last of the initial window");
-        resume.on_delivered(1000);
+        resume.on_damage(1000);
         assert!(!resume.holds_window());
     }
 
@@ -237,12 +331,12 @@ mod tests {
     fn a_loss_in_the_jump_retreats_to_half_of_what_arrived() {
         let mut resume = resume(800_000);
         resume.on_ack(&timed(2000, 10_000), 10_000, true);
-        resume.on_delivered(8_000);
-        resume.on_delivered(90_000);
+        resume.on_damage(8_000);
+        resume.on_damage(90_000);
         assert_eq!(resume.on_congestion(), Some(50_000));
         assert_eq!(resume.on_congestion(), None, "once only");
-        resume.on_delivered(20_000);
-        resume.on_delivered(1_000_000);
+        resume.on_damage(20_000);
+        resume.on_damage(1_000_000);
         assert_eq!(resume.on_recovery_end(), Some(410_000), "the initial window and the jump, no more");
         assert_eq!(resume.on_recovery_end(), None);
     }
@@ -251,8 +345,8 @@ mod tests {
     fn a_loss_after_the_jump_arrived_is_an_ordinary_one() {
         let mut resume = resume(800_000);
         resume.on_ack(&timed(2000, 10_000), 10_000, true);
-        resume.on_delivered(8_000);
-        resume.on_delivered(400_000);
+        resume.on_damage(8_000);
+        resume.on_damage(400_000);
         assert_eq!(resume.on_congestion(), None);
     }
 

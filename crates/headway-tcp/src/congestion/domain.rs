@@ -13,10 +13,11 @@ use alloc::collections::VecDeque;
 
 use headway_units::{Duration, Instant, Rate};
 
+use super::careful_resume::window_of;
 use super::copy_budget::CopyBudget;
 use super::deliveries::{Deliveries, Others};
 use super::pacer::Pacer;
-use super::{CongestionControl, Loss, SavedPath};
+use super::{CongestionControl, Loss, SavedPath, StartEstimate};
 use crate::ConnectionId;
 
 /// What is known of a congestion domain.
@@ -41,8 +42,17 @@ pub(crate) struct CongestionDomain {
     /// When data was last sent.
     last_sent: Option<Instant>,
     copies: CopyBudget,
+    /// What the path is said to carry, if anything.
+    start: Option<Box<Start>>,
     /// What only a domain of several members needs.
     shared: Option<Box<Shared>>,
+}
+
+#[derive(Debug)]
+struct Start {
+    estimate: StartEstimate,
+    /// The controller knows it, or is not to.
+    is_used: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +86,15 @@ struct Turn {
 impl CongestionDomain {
     /// The domain of one connection.
     pub(crate) fn new(control: Box<dyn CongestionControl>) -> Self {
-        Self { control, pacer: Pacer::default(), last_sent: None, copies: CopyBudget::new(), shared: None }
+        let (pacer, copies) = (Pacer::default(), CopyBudget::new());
+        Self { control, pacer, last_sent: None, copies, start: None, shared: None }
+    }
+
+    /// It starts from an estimate, if there is one.
+    #[must_use]
+    pub(crate) fn starting_from(mut self, estimate: Option<StartEstimate>) -> Self {
+        self.start = estimate.map(|estimate| Box::new(Start { estimate, is_used: false }));
+        self
     }
 
     /// A domain for any number of connections.
@@ -289,10 +307,27 @@ impl CongestionDomain {
         self.control.on_established(now, smoothed);
     }
 
+    /// A member's handshake took `rtt`, or less. The controller starts from what the domain was told, if that is anything; and
+    /// that is what the path is said to carry in `rtt`, bytes.
+    pub(crate) fn start(&mut self, now: Instant, rtt: Duration) -> Option<u32> {
+        let start = self.start.as_mut()?;
+        let is_first = !core::mem::replace(&mut start.is_used, true);
+        let rate = start.estimate.rate_of(now, rtt)?;
+        let expected = window_of(rate, rtt);
+        // The first member's: what is sent later has a model. What the initial window fills needs no start.
+        if is_first && expected > self.control.window() {
+            self.control.start(rate);
+        }
+        Some(expected)
+    }
+
     /// A member's handshake is over, and a SYN of its was lost.
     pub(crate) fn on_syn_loss(&mut self) {
         if self.members() <= 1 {
             self.control.on_syn_loss();
+            if let Some(start) = &mut self.start {
+                start.is_used = true;
+            }
         }
     }
 

@@ -24,8 +24,10 @@ pub(crate) mod pacer;
 mod reno;
 mod rounds;
 mod slow_start;
+mod start;
 #[cfg(test)]
 mod testing;
+mod train;
 mod usage;
 
 use alloc::boxed::Box;
@@ -43,6 +45,7 @@ pub use domain::DomainStatus;
 pub use draft_bbr::DraftBbr;
 pub use linux22::Linux22;
 pub use reno::Reno;
+pub use start::StartEstimate;
 
 /// An ACK that moved `SND.UNA` or, in a profile whose recovery is
 /// [`LossRecovery::RackTlp`](crate::LossRecovery::RackTlp), reported any newly delivered data.
@@ -219,6 +222,9 @@ pub trait CongestionControl: Debug + Send {
     fn on_syn_loss(&mut self) {}
     /// What an earlier connection over the path learnt of it (RFC 9040): called before anything is sent.
     fn resume(&mut self, _saved: SavedPath) {}
+    /// The path, whose handshake is complete, is said to carry this rate ([`StartEstimate`]): called before anything is sent.
+    /// Reno takes no notice: from a rate that is too low it would grow by a segment each round trip.
+    fn start(&mut self, _rate: Rate) {}
 }
 
 /// The controllers of a profile.

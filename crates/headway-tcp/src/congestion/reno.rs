@@ -199,7 +199,7 @@ impl CongestionControl for Reno {
 
     fn on_damage(&mut self, _now: Instant, bytes: u32) {
         let Some(deliveries) = &mut self.deliveries else { return };
-        deliveries.resume.on_delivered(bytes);
+        deliveries.resume.on_damage(bytes);
         if !deliveries.in_recovery && self.is_limited(0) {
             self.grow(bytes);
         }

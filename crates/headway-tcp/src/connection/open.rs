@@ -319,6 +319,12 @@ impl Connection {
             cx.domain.on_syn_loss();
         }
         cx.domain.on_established(cx.now, self.snd.rtt().estimate());
+        // Without a sample the time since our SYN bounds it. Whether the path carries a rate is seen by its ACKs.
+        if let Some(rtt) = self.snd.rtt().estimate().or(since_syn)
+            && let Some(expected) = cx.domain.start(cx.now, rtt)
+        {
+            self.rcv.expect(expected);
+        }
     }
 
     pub(super) fn syn_expired<O: Observer>(&mut self, cx: &mut Context<'_, O>) {

@@ -20,7 +20,7 @@ impl<O: Observer> Host<O> {
         profile.check()?;
         // The seed makes controllers differ: members share one.
         let control = profile.congestion.build(setup(profile, 0));
-        Ok(DomainId(self.domains.insert(CongestionDomain::shared(control))))
+        Ok(DomainId(self.domains.insert(CongestionDomain::shared(control).starting_from(profile.start))))
     }
 
     /// No more connections are opened in the domain; those that are go on.
@@ -90,7 +90,7 @@ impl<O: Observer> Host<O> {
             return key;
         }
         let control = profile.congestion.build(setup(profile, self.identity.seed(ends)));
-        self.domains.insert(CongestionDomain::new(control))
+        self.domains.insert(CongestionDomain::new(control).starting_from(profile.start))
     }
 }
 

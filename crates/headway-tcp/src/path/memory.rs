@@ -14,7 +14,7 @@ use crate::congestion::{RateSample, SavedPath};
 /// RFC 9040, 8.2 has old values expire. RFC 7661, 4.4 keeps a window that is not in use for five minutes
 /// at most; RFC 9959, 4.3 has a longer time justified, since the path is confirmed and the jump is to half,
 /// and advises minutes for paths that vary. Paths that damage packets do.
-pub(crate) const LIFETIME: Duration = Duration::from_secs(600);
+pub(crate) const LIFETIME: Duration = PathMemory::LIFETIME;
 
 /// Round trips without growth after which the path carries no more than what was measured.
 const PLATEAU: u8 = 3;
@@ -103,6 +103,9 @@ impl PathSampler {
 }
 
 impl PathMemory {
+    /// RFC 9959's Lifetime: how long what was measured is used.
+    pub const LIFETIME: Duration = Duration::from_secs(600);
+
     /// What one of `users` connections that are open on the path starts from.
     pub(crate) fn resumable(&self, users: u32) -> SavedPath {
         SavedPath::new(self.window / users.max(1), self.min_rtt, self.filled)

@@ -344,6 +344,11 @@ impl ReceiveSide {
         self.size.resume(window);
     }
 
+    /// The path is said to deliver that many bytes in a round trip.
+    pub(crate) fn expect(&mut self, bytes: u32) {
+        self.size.expect(bytes);
+    }
+
     /// Data arrived: the window that is offered may have to grow.
     pub(crate) fn tune(&mut self, clocks: &Clocks) {
         let progress = self.progress();

@@ -70,6 +70,11 @@ impl RightSizing {
         self.limit = self.limit.max(window.min(self.max));
     }
 
+    /// A round trip may bring `bytes` from the start: the window is what one that brought them would have made it.
+    pub(super) fn expect(&mut self, bytes: u32) {
+        self.resume(bytes.saturating_mul(AHEAD));
+    }
+
     /// Data arrived or was read.
     pub(super) fn on_progress(&mut self, progress: Progress) {
         if self.limit >= self.max {

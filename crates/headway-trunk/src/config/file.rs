@@ -61,6 +61,9 @@ pub struct GatewayConfig {
     /// A Unix socket at which `headway trunk status` can ask; none if left out. The gateway makes it and removes it: nothing
     /// else may be at its path.
     pub status_socket: Option<PathBuf>,
+    /// A file in which the rates that the links to peers carried are kept across restarts, such as
+    /// `/var/lib/headway/rates.toml`; none if left out. For ten minutes a session of a peer without `link-rate` starts from its.
+    pub state_file: Option<PathBuf>,
     /// What is logged: `error`, `warn`, `info`, or `debug`, which has every stream.
     #[serde(default)]
     pub log_level: LogLevel,
@@ -137,8 +140,8 @@ pub struct PeerConfig {
     pub endpoint: Option<Endpoint>,
     /// The longest time without a packet to it, so that a NAT keeps its mapping, such as `25s`.
     pub keep_alive: Option<String>,
-    /// What the link to it carries, headers included, such as `10mbit`, if that is known: then the status says what share
-    /// of what is possible is used.
+    /// What the link to it carries, headers included, such as `10mbit`, if that is known: the first session starts from it, if
+    /// the link turns out to carry it, and the status says what share of what is possible is used.
     pub link_rate: Option<String>,
     /// Where its streams may go from here: prefixes such as `10.0.0.0/8`, or `any` for everything but addresses of this
     /// machine (loopback, link-local) and multicast. Empty: nowhere.

@@ -38,6 +38,7 @@ pub(crate) fn fixed_keys(old: (&Config, &Settings), new: (&Config, &Settings)) -
         ("own-path", a.own_path != b.own_path),
         ("dscp", old.1.dscp != new.1.dscp),
         ("status-socket", a.status_socket != b.status_socket),
+        ("state-file", a.state_file != b.state_file),
         ("metrics", a.metrics != b.metrics),
         ("metrics-names", a.metrics_names != b.metrics_names),
         ("memory", old.1.memory != new.1.memory),

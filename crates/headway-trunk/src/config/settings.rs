@@ -95,6 +95,9 @@ impl Config {
         if let Some(socket) = &mut config.gateway.status_socket {
             *socket = folder.join(&socket);
         }
+        if let Some(file) = &mut config.gateway.state_file {
+            *file = folder.join(&file);
+        }
         if let Some(modem) = &mut config.modem {
             modem.resolve(folder);
         }
@@ -295,7 +298,14 @@ fn read_peer(peer: &PeerConfig) -> Result<Peer, TrunkError> {
             TrunkError::value(of("link-rate"), format!("{text:?}"), error.expected)
         })
     };
-    let link_rate = peer.link_rate.as_ref().map(read).transpose()?;
+    let link_rate: Option<Rate> = peer.link_rate.as_ref().map(read).transpose()?;
+    if link_rate.is_some_and(|rate| rate.bits_per_second() == 0) {
+        return Err(TrunkError::value(
+            of("link-rate"),
+            peer.link_rate.clone().unwrap_or_default(),
+            "a rate such as 10mbit",
+        ));
+    }
     let mut tunnel = headway_trunk_proto::PeerConfig::new(key);
     (tunnel.preshared, tunnel.keep_alive) = (preshared, keep_alive);
     if let Some(Endpoint::Address(address)) = peer.endpoint {

@@ -46,7 +46,7 @@ impl Linked {
             };
             let networks = vec!["10.1.0.0/16".parse().expect("a prefix")];
             let places = Places::of_peers(1, 16).next().expect("a peer");
-            let domain = own.open_domain().expect("a domain");
+            let domain = own.open_domain(None).expect("a domain");
             let stack = (own.clone(), Arc::new(Budget::default()));
             PeerLink::new(NewLink {
                 place: PeerId(0),

@@ -96,6 +96,8 @@ pub(crate) struct PeerLink {
     budget: Arc<Budget>,
     recent: Mutex<Recent>,
     adviser: Adviser,
+    /// Segments that were sent when the rate was last saved.
+    saved_at: AtomicU64,
     /// The largest payload of a segment of the last stream, bytes.
     mss: AtomicU32,
     /// Of the connections over which packets come, in order or not: dropped when another takes its place.
@@ -156,6 +158,7 @@ impl PeerLink {
             budget,
             recent: Mutex::default(),
             adviser: Adviser::default(),
+            saved_at: AtomicU64::new(0),
             mss: AtomicU32::new(0),
             taking_packets: Mutex::default(),
         })
@@ -375,6 +378,17 @@ impl PeerLink {
     /// What whoever runs the gateway should know of the path to it.
     pub(crate) fn advice(&self) -> Option<Advice> {
         Advice::of(&self.path()?, self.stack.profile().features.own_path)
+    }
+
+    /// What the link carries and its minimum RTT, if anything was sent since this was last asked.
+    pub(crate) fn newly_measured(&self) -> Option<(Rate, headway_units::Duration)> {
+        let bandwidth = self.stack.domain_status(self.domain).ok()?.bandwidth?;
+        let path = self.stack.path(self.local, self.remote.ip())?;
+        let sent = path.transmissions();
+        if self.saved_at.swap(sent, Ordering::Relaxed) == sent {
+            return None;
+        }
+        Some((bandwidth, path.ledger.min_rtt()?))
     }
 
     /// Takes a sample of what is carried and lost, `at` seconds after the start.

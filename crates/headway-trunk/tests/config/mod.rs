@@ -166,6 +166,7 @@ fn wrong_configurations_are_refused_by_name() {
         ),
         (format!("{good}keep-alive = '1ms'"), &["peer far: keep-alive", "at least 1s"]),
         (format!("{good}link-rate = 'fast'"), &["peer far: link-rate", "fast"]),
+        (format!("{good}link-rate = '0mbit'"), &["peer far: link-rate", "0mbit"]),
         (format!("gateway.log-level = 'loud'\n{good}"), &["gateway.toml", "line 1", "loud"]),
         (format!("{good}proxy-protocol = ['here']"), &["peer far: proxy-protocol", "here", "prefix"]),
         (format!("gateway.memory = '1KiB'\n{good}"), &["gateway.memory", "1KiB", "1MiB"]),

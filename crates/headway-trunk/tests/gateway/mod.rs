@@ -13,6 +13,7 @@ mod pair;
 mod peers;
 mod proxy;
 mod reload;
+mod saved_rates;
 
 use std::io;
 use std::net::UdpSocket;

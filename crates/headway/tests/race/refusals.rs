@@ -120,7 +120,11 @@ fn senders_that_do_not_fit_the_scenario() {
     let directory = tempdir().expect("a directory");
     let root = directory.path();
     HEADWAY.refuse(root, &["race", "--cc", "bbr"], &["--cc bbr", "newreno of profile linux22", "Linux 2.2"]);
-    HEADWAY.refuse(root, &["race", "--cc", "vegas"], &["--cc", "vegas", "reno (or newreno), cubic, bbr or draft-bbr"]);
+    HEADWAY.refuse(
+        root,
+        &["race", "--cc", "vegas"],
+        &["--cc", "vegas", "reno (or newreno), cubic, bbr or draft-bbr"],
+    );
     HEADWAY.refuse(root, &["race", "--variant", "sack:cubic"], &["--variant sack:cubic", "profile standard"]);
     HEADWAY.refuse(
         root,

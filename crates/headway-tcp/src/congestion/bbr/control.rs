@@ -86,9 +86,9 @@ impl Bbr {
         self.bound_cwnd_for_model();
     }
 
-    /// Whether Startup seems to have filled the pipe, by the queue that stands.
+    /// Whether Startup seems to have filled the pipe, by the queue that stands or because it began at a rate that was told.
     fn starts_cautiously(&self) -> bool {
-        self.state == State::Startup && self.queue_stands(0, 12)
+        self.state == State::Startup && (self.is_told || self.queue_stands(0, 12))
     }
 
     /// Whether the samples are of the first rounds and not reliable, and without a sign of a queue.
@@ -101,6 +101,7 @@ impl Bbr {
             && self.state == State::Startup
             && self.round_count <= EARLY_ROUNDS
             && !self.queued
+            && !self.is_told
     }
 
     /// 5.6.4.7, BoundCwndForModel.
@@ -164,7 +165,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// A resumed connection jumps to a part of the saved window, paced over a round trip.
+    /// A resumed connection jumps to a part of the saved window, paced over a round trip, or to what a told rate fills.
     pub(super) fn jump(&mut self, ack: &Ack) {
         let limited = self.usage.is_limited(self.cwnd, self.mss, self.state == State::Startup);
         let Some(jump) = self.resume.on_ack(ack, self.cwnd, limited) else { return };

@@ -31,6 +31,8 @@
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
 //! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
 //! 11. The send quantum is at least one segment, not two.
+//! 12. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
+//!     it has while a queue stands.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -107,6 +109,8 @@ pub struct Bbr {
     undo: Undo,
     undo_saved: bool,
     resume: CarefulResume,
+    /// Startup goes on from a rate that was told, and arrived.
+    is_told: bool,
     random: Random,
     rules_off: RulesOff,
 }
@@ -171,6 +175,7 @@ impl Bbr {
             undo: Undo { state: None, bw_shortterm: 0, inflight_shortterm: 0, inflight_longterm: 0 },
             undo_saved: false,
             resume: CarefulResume::default(),
+            is_told: false,
             random: Random(setup.seed),
             rules_off: setup.rules_off,
         }
@@ -290,7 +295,8 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate))
+        let own = || (self.pacing_rate > 0).then(|| Rate::from_bits_per_second(self.pacing_rate));
+        self.resume.rate().or(self.resume.validated_rate()).or_else(own)
     }
 
     fn bandwidth(&self) -> Option<Rate> {
@@ -410,7 +416,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_damage(&mut self, _now: Instant, bytes: u32) {
-        self.resume.on_delivered(bytes);
+        self.resume.on_damage(bytes);
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
@@ -453,7 +459,7 @@ impl CongestionControl for Bbr {
 
     /// 5.4.1: "BBR leaves C.cwnd as-is".
     fn on_idle(&mut self) {
-        self.resume.forget();
+        self.resume.on_idle();
     }
 
     fn on_syn_loss(&mut self) {
@@ -464,6 +470,10 @@ impl CongestionControl for Bbr {
 
     fn resume(&mut self, saved: SavedPath) {
         self.resume = CarefulResume::new(saved);
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.resume = CarefulResume::told(rate, self.cwnd, self.mss);
     }
 }
 

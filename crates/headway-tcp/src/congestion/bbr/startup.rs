@@ -83,6 +83,20 @@ impl Bbr {
         } else if self.has_reached_the_saved_rate() {
             self.full_pipe.reached = true;
             self.enter_drain();
+        } else if let Some(rate) = self.resume.validated_rate() {
+            self.check_told_rate(rate.bits_per_second());
+        }
+    }
+
+    /// All of a jump to a told rate has arrived. The first sample of what was sent after it says at what rate: if at the told
+    /// one, Startup goes on from there as where a queue stands, since the pipe is probably full.
+    fn check_told_rate(&mut self, rate: u64) {
+        if self.model.max_bw() >= rate - rate / 16 {
+            self.resume.forget();
+            self.is_told = true;
+            self.full_pipe.reset(self.model.max_bw());
+        } else if self.round_start {
+            self.resume.forget();
         }
     }
 

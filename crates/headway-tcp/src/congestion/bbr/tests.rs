@@ -459,3 +459,98 @@ fn where_no_one_else_waits_it_keeps_no_headroom() {
     };
     assert_eq!([false, true].map(window), [85, 100]);
 }
+
+/// 10 Mbit/s and 600 ms, a queue of half of what the path holds, with this rate told.
+fn told(rate: &str) -> Bottleneck<Bbr> {
+    let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) });
+    let mut path = Bottleneck::new(bbr, "10mbit", 600, 375);
+    path.control.start(rate.parse().expect("a rate"));
+    path
+}
+
+#[test]
+fn a_told_rate_that_the_initial_window_arrives_at_is_used_in_the_next_round_trip() {
+    let mut path = told("10mbit");
+    path.run(590);
+    assert_eq!((path.control.window(), path.pipe()), (10 * MSS, 10 * MSS));
+    path.run(30);
+    // With the time that the first segment takes to be sent.
+    assert_eq!(path.control.window(), 751 * MSS);
+    assert_eq!(path.control.pacing_rate().map(|rate| mbit(rate.bits_per_second())), Some(10));
+    path.run(600);
+    let used = path.run(570);
+    assert!(used >= 97, "{used} %");
+    assert_eq!(
+        (path.control.window(), path.control.state),
+        (751 * MSS, State::Startup),
+        "not all is validated"
+    );
+    path.run(40);
+    assert_eq!(
+        (path.control.state, path.control.pacing_gain()),
+        (State::Startup, 144),
+        "it searches for more at once"
+    );
+    let used = path.run(10_000);
+    // The search fills the queue, which holds half of the path's window: Startup's gain is 1.5 then.
+    assert!(used >= 95 && path.lost <= u64::from(20 * MSS), "{used} %, {} bytes lost", path.lost);
+}
+
+#[test]
+fn a_told_rate_that_the_path_does_not_carry_is_left() {
+    let plain = {
+        let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) });
+        let mut path = Bottleneck::new(bbr, "10mbit", 600, 375);
+        path.run(10_000);
+        path
+    };
+    for rate in ["20mbit", "100mbit"] {
+        let mut path = told(rate);
+        path.run(620);
+        assert!(path.control.window() <= 20 * MSS, "{}", path.control.window());
+        assert!(path.control.resume.rate().is_none());
+        path.run(10_000 - 620);
+        assert!(path.lost <= plain.lost, "{} and {}", path.lost, plain.lost);
+        assert!(path.intact * 20 >= plain.intact * 19, "{} and {}", path.intact, plain.intact);
+    }
+}
+
+#[test]
+fn more_than_what_was_told_is_found() {
+    let mut path = told("5mbit");
+    path.run(8000);
+    let used = path.run(8000);
+    assert!(used >= 90, "{used} %");
+}
+
+/// The path carries less by the time that the jump arrives.
+#[test]
+fn losses_in_a_jump_to_a_told_rate_end_it() {
+    let mut path = told("10mbit");
+    path.run(650);
+    assert_eq!(path.control.window(), 751 * MSS);
+    path.rate = "1mbit".parse().expect("a rate");
+    path.limit = 40;
+    path.run(1100);
+    assert!(path.lost > 0 && path.control.resume.rate().is_none());
+    assert!(path.control.window() <= 100 * MSS, "{}", path.control.window());
+}
+
+#[test]
+fn a_loss_in_the_initial_window_leaves_a_plain_start() {
+    let mut path = told("10mbit");
+    path.fate = |number| if number == 4 { Fate::Lost } else { Fate::Arrives };
+    path.run(650);
+    assert!(path.control.resume.rate().is_none());
+    assert!(path.control.window() <= 20 * MSS, "{}", path.control.window());
+}
+
+#[test]
+fn what_was_told_is_still_to_be_tested_after_a_pause() {
+    let mut bbr = Bbr::new(&setup(10));
+    bbr.start("10mbit".parse().expect("a rate"));
+    bbr.on_idle();
+    assert!(bbr.resume.rate().is_some());
+    bbr.on_timeout(&Loss { now: Instant::ZERO, flight: MSS }, true);
+    assert!(bbr.resume.rate().is_none());
+}

@@ -8,7 +8,7 @@ mod curve;
 
 use alloc::boxed::Box;
 
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Rate};
 
 use super::careful_resume::{CarefulResume, SavedPath};
 use super::slow_start::SlowStart;
@@ -198,6 +198,10 @@ impl CongestionControl for Cubic {
         self.state.ssthresh
     }
 
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.resume.rate()
+    }
+
     /// The last reduction was at a window that filled the path and its queue: an eighth below that is less than
     /// the path carries, or as much.
     fn load(&self) -> Load {
@@ -280,7 +284,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_damage(&mut self, now: Instant, bytes: u32) {
-        self.resume.on_delivered(bytes);
+        self.resume.on_damage(bytes);
         if !self.in_recovery && self.is_limited() {
             self.grow(now, bytes);
         }
@@ -305,7 +309,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self) {
-        self.resume.forget();
+        self.resume.on_idle();
         // RFC 5681, 4.1: "the restart window is the minimum of IW and cwnd".
         // RFC 7661, 4.4.3: "ssthresh = max(ssthresh, 3*cwnd/4)" keeps the threshold for the return.
         let cwnd = self.state.cwnd;
@@ -326,6 +330,10 @@ impl CongestionControl for Cubic {
 
     fn resume(&mut self, saved: SavedPath) {
         self.resume = CarefulResume::new(saved);
+    }
+
+    fn start(&mut self, rate: Rate) {
+        self.resume = CarefulResume::told(rate, self.state.cwnd, self.mss);
     }
 }
 
