@@ -12,7 +12,7 @@ use headway_test_fixture::corpus;
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 56] = [
+const OTHER_VALUES: [(&str, &str); 57] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -69,6 +69,7 @@ const OTHER_VALUES: [(&str, &str); 56] = [
     ("edge-rate", "100mbit"),
     ("edge-delay", "1ms"),
     ("rules-off", "alone+credits"),
+    ("told", "200"),
 ];
 
 fn other_value(key: &Key) -> &'static str {
@@ -299,6 +300,8 @@ fn values_that_make_no_sense_are_refused() {
         ("trunk-cost", "long", "expected"),
         ("edge-rate", "0mbit", "expected a rate above zero"),
         ("edge-delay", "far", "expected"),
+        ("told", "0", "expected at least 1, or none"),
+        ("told", "all", "expected a whole number"),
         (
             "rules-off",
             "luck",
