@@ -62,7 +62,11 @@ impl Child {
         }
         let said = String::from_utf8_lossy(&said);
         let said = said.trim().trim_start_matches("headway: ");
-        let said = if said.is_empty() { status.to_string() } else { said.to_owned() };
+        let said = match said {
+            "" => status.to_string(),
+            said if said.contains("a network namespace") => format!("{said}; `headway race` needs none"),
+            said => said.to_owned(),
+        };
         Err(DemoError::Ended { said, is_usage: status.code() == Some(2) })
     }
 }

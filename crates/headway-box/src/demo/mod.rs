@@ -106,6 +106,7 @@ impl Sender {
 }
 
 /// Runs it.
+#[expect(clippy::disallowed_methods, reason = "a live command reads the clock")]
 pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
     let mut senders = vec![Sender::new(("kernel's CUBIC", "linux:cubic"), Some("cubic"))];
     if has_bbr() {

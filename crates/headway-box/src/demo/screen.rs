@@ -11,19 +11,20 @@ use super::{Arguments, Sender};
 
 pub(super) struct Screen {
     bars: Vec<ProgressBar>,
-    /// Where there is no terminal: from when on, and seconds of the last line.
-    lines: Option<(Instant, u64)>,
+    /// Where there is no terminal: from when on, seconds of the last line, and of the end.
+    lines: Option<(Instant, u64, u64)>,
 }
 
 impl Screen {
     /// A bar for each sender, which is full when the link has carried all that it can in the time.
+    #[expect(clippy::disallowed_methods, reason = "a live command reads the clock")]
     pub(super) fn new(senders: &[Sender], arguments: &Arguments) -> Self {
         if arguments.json {
             return Self { bars: Vec::new(), lines: None };
         }
         notice!("{}", arguments.link());
         if !io::stderr().is_terminal() {
-            return Self { bars: Vec::new(), lines: Some((Instant::now(), 0)) };
+            return Self { bars: Vec::new(), lines: Some((Instant::now(), 0, arguments.seconds.into())) };
         }
         // What is no rate is told by the commands that need it.
         let rate = arguments.rate.parse().map_or(1, Rate::bits_per_second);
@@ -44,9 +45,9 @@ impl Screen {
             bar.set_position(sender.bytes);
             bar.set_message(told(sender));
         }
-        let Some((since, last)) = &mut self.lines else { return };
+        let Some((since, last, end)) = &mut self.lines else { return };
         let now = since.elapsed().as_secs();
-        if now > *last {
+        if now > *last && now <= *end {
             *last = now;
             let each: Vec<_> =
                 senders.iter().map(|sender| format!("{} {}", sender.names.0, told(sender))).collect();
