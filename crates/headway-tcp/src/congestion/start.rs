@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant, Rate};
 use super::careful_resume::is_same_path;
 
 /// An initial estimate of a path. It comes from this host's configuration or from its own measurement, never from a
-/// peer. Only what the path itself has confirmed is sent by it ([`super::careful_resume`]).
+/// peer. Only what the path itself has confirmed is sent by it, in the phases of Careful Resume (RFC 9959).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StartEstimate {
