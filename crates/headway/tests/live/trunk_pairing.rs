@@ -502,7 +502,7 @@ fn other_key(folder: &Path) -> String {
 #[test]
 fn nothing_is_left_in_a_folder_that_cannot_be_written() {
     if rustix::process::geteuid().is_root() {
-        return say_skipped("another user than root", "who can write everywhere");
+        return say_skipped("unprivileged", "this one may write everywhere");
     }
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("closed")).unwrap();
