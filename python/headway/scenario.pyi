@@ -17,8 +17,9 @@ class Scenario:
     * rules (literal|default): How special ACKs are answered: as the paper's section 3.3 says and no more, or
       by the rules that make HACK work. Default: default.
     * variant (NAME): The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern,
-      modern+hack, headway; each perhaps with a congestion controller, as in modern:bbr; and oracle, which
-      knows every hit at once. Default: every sender in turn; files name one.
+      modern+hack, headway; each perhaps with a congestion controller, as in headway:cubic; reno, cubic, bbr
+      and draft-bbr, which are modern with this controller; and oracle, which knows every hit at once.
+      Default: every sender in turn; files name one.
     * cc (newreno|cubic|bbr|draft-bbr): The congestion controller of senders that name none themselves; bbr is
       modified BBR, draft-bbr BBRv3 as in draft-ietf-ccwg-bbr-06. Default: the sender's own: bbr of headway,
       cubic of modern.
@@ -152,9 +153,9 @@ class Scenario:
 
     * rules_off (NAME[+NAME]): Rules of the sender `headway` that do not hold, to see what each brings
       (docs/ledger.md names them). Default: none.
-    * told (PERCENT): What the senders `headway` and the gateways of a trunk are told that the link
-      carries, in percent of what it does: 100 is right, 1000 ten times too much. They test it, and start
-      from it. Default: none.
+    * told (PERCENT): What the senders `headway` and the gateways of a trunk are told that the link carries,
+      in percent of what it does: 100 is right, 1000 ten times too much. They test it, and start from it.
+      Default: none.
     """
 
     @property
