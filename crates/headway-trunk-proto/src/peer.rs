@@ -68,7 +68,7 @@ struct Offered {
 pub(crate) struct Peer {
     pub(crate) key: PublicKey,
     pub(crate) preshared: PresharedKey,
-    /// It is a peer no longer.
+    /// It was removed.
     pub(crate) is_removed: bool,
     /// Our inner address in the tunnel to it, and its.
     pub(crate) inner: (Ipv6Addr, Ipv6Addr),

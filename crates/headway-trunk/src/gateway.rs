@@ -247,7 +247,7 @@ impl Gateway {
     }
 
     /// Changes the running gateway to another configuration: its entries, its peers, and where streams of peers may go. Streams that
-    /// are open go on, except those of peers that are none any more.
+    /// are open go on, except those of removed peers.
     ///
     /// # Errors
     ///

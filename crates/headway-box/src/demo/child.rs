@@ -16,7 +16,7 @@ const LONGEST: u64 = 4096;
 
 /// What happens to a sender.
 pub(super) enum Event {
-    /// So many bytes have come, until `at` seconds.
+    /// `bytes` arrived until `at` seconds.
     Received { bytes: u64, at: f64 },
     /// Its process has written all.
     Ended,

@@ -27,7 +27,7 @@ impl Tunnel {
         id
     }
 
-    /// The peer is none any more: it is told, its sessions are forgotten, and its handshakes are refused as those of an unknown
+    /// Removes a peer: it is notified, its sessions are forgotten, and its handshakes are refused as those of an unknown
     /// one. Its place is not used again.
     pub fn remove_peer(&mut self, now: Instant, id: PeerId) {
         let Some(key) = self.peers.get(id.0).filter(|peer| !peer.is_removed).map(|peer| peer.key) else {

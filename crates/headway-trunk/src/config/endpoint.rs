@@ -38,7 +38,7 @@ impl FromStr for Endpoint {
         match socket_address::parse(text) {
             Ok(address) if address.port() == 0 => Err(wrong()),
             Ok(address) => Ok(Self::Address(address)),
-            // Its interface is named, and is none.
+            // Its interface is named, and does not exist.
             Err(error) if text.contains('%') => Err(EndpointError(error)),
             Err(_) => match Destination::parse(text) {
                 Some(Destination::Name(name, port)) if !ends_in_a_number(&name) => Ok(Self::Name(name, port)),

@@ -11,7 +11,7 @@ use crate::Config;
 pub struct Reloaded {
     /// Entries that listen now, and peers.
     pub added: Vec<String>,
-    /// Entries that do not listen any more, whose streams go on; and peers that are none, whose streams are reset.
+    /// Entries that do not listen any more, whose streams go on; and removed peers, whose streams are reset.
     pub removed: Vec<String>,
     /// Entries and peers that are other than before, for new streams; and the level of the log, which whoever has set it up changes.
     pub changed: Vec<String>,

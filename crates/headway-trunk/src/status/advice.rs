@@ -19,7 +19,7 @@ const TOLERATED: u64 = 2;
 pub enum Advice {
     /// `own-path` is set, and others seem to use the link.
     Shared,
-    /// So many percent of what was sent were lost without any sign of damage, and nobody else's queue was seen.
+    /// This percentage of the segments sent was lost without any sign of damage, and no queue of others was seen.
     Unexplained(u64),
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Advice {
             ),
             Self::Unexplained(lost) => write!(
                 f,
-                "{lost} % of what was sent was lost, no damage was seen, and nobody else's queue: if no one else uses the link, \
+                "{lost} % of what was sent was lost, and neither damage nor a queue of others was seen: if no one else uses the link, \
                  set own-path = true in [gateway]"
             ),
         }

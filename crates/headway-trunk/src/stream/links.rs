@@ -31,7 +31,7 @@ impl Links {
         self.lock().iter().flatten().cloned().collect()
     }
 
-    /// The peer is none any more.
+    /// Removes the link to a peer.
     pub(crate) fn remove(&self, link: &PeerLink) {
         if let Some(place) = self.lock().get_mut(link.place.0) {
             *place = None;

@@ -69,7 +69,7 @@ pub(crate) struct PeerLink {
     pub(crate) key: PublicKey,
     /// Where it is, as the configuration has it.
     pub(crate) endpoint: Option<Endpoint>,
-    /// It is a peer no longer.
+    /// It was removed.
     is_removed: watch::Sender<bool>,
     /// It does not answer: nothing is opened to it.
     is_away: watch::Sender<bool>,
@@ -164,7 +164,7 @@ impl PeerLink {
         })
     }
 
-    /// The peer is none any more: what was opened ahead is given up, and nothing is opened.
+    /// The peer is removed: what was opened ahead is given up, and nothing is opened.
     pub(crate) fn remove(&self) {
         self.is_removed.send_replace(true);
         self.places.give_up();

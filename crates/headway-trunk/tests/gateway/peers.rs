@@ -63,7 +63,7 @@ async fn a_peer_comes_and_goes_and_the_streams_of_others_go_on() {
     let (mut open_served, _) = listener.accept().await.expect("a connection");
     pass(&mut open, &mut open_served).await;
 
-    // It is none any more: what it has open is reset, and it does not come back.
+    // It is removed: what it has open is reset, and it does not come back.
     let refused = far.status().bad_handshakes;
     assert_eq!(far.reload(&pair.far_config).expect("a reload").to_string(), "removed peer second");
     for stream in [&mut open, &mut open_served] {

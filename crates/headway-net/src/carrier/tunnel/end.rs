@@ -44,7 +44,7 @@ struct Seen {
 pub enum TunnelChange {
     /// Another peer ([`Tunnel::add_peer`]).
     Add(Box<PeerConfig>),
-    /// A peer is none any more ([`Tunnel::remove_peer`]).
+    /// A peer is removed ([`Tunnel::remove_peer`]).
     Remove(PeerId),
     /// A peer is looked for elsewhere ([`Tunnel::set_endpoint`]).
     Endpoint(PeerId, SocketAddr),
