@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use base64ct::{Base64UrlUnpadded, Encoding as _};
 use headway_trunk::Endpoint;
 use headway_trunk_proto::{PublicKey, SecretKey};
 use headway_wire::crc::{crc32c, crc32c_append};
@@ -14,8 +15,6 @@ use super::service::Service;
 
 const PREFIX: &str = "headway";
 const VERSION: &str = "1";
-/// RFC 4648, 5.
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 /// Bytes of a key, of the length, and of the checksum.
 const KEY: usize = 32;
 const LENGTH: usize = 2;
@@ -118,13 +117,8 @@ impl Invitation {
         bytes.extend(text.as_bytes());
         let checksum = checksum(&bytes);
         bytes.extend(checksum);
-        let prefix = format!("{PREFIX}{VERSION}-");
-        let mut text = Zeroizing::new(String::with_capacity(prefix.len() + symbols(len)));
-        text.push_str(&prefix);
-        for at in 0..symbols(len) {
-            text.push(ALPHABET[usize::from(symbol(&bytes, at))].into());
-        }
-        Ok(text)
+        let body = Zeroizing::new(Base64UrlUnpadded::encode_string(&bytes));
+        Ok(Zeroizing::new(format!("{PREFIX}{VERSION}-{}", *body)))
     }
 
     /// Reads a text, in which white space is left out: a terminal or a mail may have broken the line.
@@ -141,16 +135,12 @@ impl Invitation {
             return Err(InvitationError::Version(version.into()));
         }
         let before = all.len() - body.len();
-        let mut given = Zeroizing::new(Vec::with_capacity(body.len()));
-        for (at, got) in body.chars().enumerate() {
-            let value = ALPHABET.iter().position(|&symbol| char::from(symbol) == got);
-            let value = value.ok_or(InvitationError::Character { at: before + at + 1, got })?;
-            // The alphabet has 64 symbols.
-            given.push(value as u8);
+        if let Some((at, got)) = body.chars().enumerate().find(|&(_, character)| !is_symbol(character)) {
+            return Err(InvitationError::Character { at: before + at + 1, got });
         }
-        match checked(&given) {
+        match checked(body) {
             Some(bytes) => Self::of_bytes(&bytes),
-            None => Err(mistake(&given, before)),
+            None => Err(mistake(body, before)),
         }
     }
 
@@ -187,69 +177,59 @@ fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     crc32c_append(crc32c(format!("{PREFIX}{VERSION}-").as_bytes()), bytes).to_be_bytes()
 }
 
-/// How many symbols `bytes` bytes take.
-fn symbols(bytes: usize) -> usize {
+/// Whether it is a digit of base64url.
+fn is_symbol(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-_".contains(character)
+}
+
+/// How many characters `bytes` bytes take.
+fn characters(bytes: usize) -> usize {
     (8 * bytes).div_ceil(6)
 }
 
-/// The symbol at a place: 6 bits, of which those behind the last byte are 0.
-fn symbol(bytes: &[u8], at: usize) -> u8 {
-    let bit = 6 * at;
-    let [high, low] = [0, 1].map(|next| bytes.get(bit / 8 + next).copied().unwrap_or_default());
-    let pair = u16::from_be_bytes([high, low]);
-    (pair >> (10 - bit % 8)) as u8 & 0x3f
-}
-
-/// The bytes of symbols, if their length and checksum are right.
-fn checked(symbols: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-    if length(symbols)? != symbols.len() {
+/// The bytes of a text behind its prefix, if their number and checksum are right.
+fn checked(body: &str) -> Option<Zeroizing<Vec<u8>>> {
+    if length(body)? != body.len() {
         return None;
     }
-    let mut bytes = Zeroizing::new(Vec::with_capacity(symbols.len()));
-    let (mut bits, mut count) = (0_u16, 0);
-    for &symbol in symbols {
-        bits = bits << 6 | u16::from(symbol);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
+    let bytes = Zeroizing::new(Base64UrlUnpadded::decode_vec(body).ok()?);
     let (content, sum) = bytes.split_last_chunk::<CHECKSUM>()?;
-    (count < 6 && bits == 0 && *sum == checksum(content)).then_some(bytes)
+    (*sum == checksum(content)).then_some(bytes)
 }
 
-/// How many symbols there should be, by the first of them.
-fn length(given: &[u8]) -> Option<usize> {
-    let &[first, second, third, ..] = given else { return None };
-    let bytes = u32::from(first) << 10 | u32::from(second) << 4 | u32::from(third) >> 2;
-    Some(symbols(bytes as usize))
+/// How many characters there should be behind the prefix, by the first of them.
+fn length(body: &str) -> Option<usize> {
+    let beginning = Base64UrlUnpadded::decode_vec(body.get(..4)?).ok()?;
+    let bytes = beginning.first_chunk::<LENGTH>()?;
+    Some(characters(u16::from_be_bytes(*bytes).into()))
 }
 
-/// What is wrong with symbols behind a prefix of `before` characters.
-fn mistake(given: &[u8], before: usize) -> InvitationError {
+/// What is wrong with a text behind a prefix of `before` characters.
+fn mistake(body: &str, before: usize) -> InvitationError {
     // The checksum has 32 bits, so that another change than the right one fits in one of 10^5 cases.
-    let mut tried = Zeroizing::new(given.to_vec());
-    if given.len() <= symbols(LONGEST) {
-        for at in 0..given.len() {
-            for value in 0..ALPHABET.len() as u8 {
-                tried[at] = value;
-                if checked(&tried).is_some() {
-                    let [got, expected] = [given[at], value].map(|value| ALPHABET[usize::from(value)].into());
-                    return InvitationError::Mistyped { at: before + at + 1, got, expected };
-                }
-            }
-            tried[at] = given[at];
-        }
+    let wrong = (body.len() <= characters(LONGEST)).then(|| mistyped(body)).flatten();
+    if let Some((at, got, expected)) = wrong {
+        return InvitationError::Mistyped { at: before + at + 1, got, expected };
     }
-    let got = before + given.len();
-    match length(given).map(|symbols| before + symbols) {
-        None => InvitationError::Cut { got, expected: before + symbols(LENGTH + 2 * KEY + CHECKSUM) },
+    let got = before + body.len();
+    match length(body).map(|characters| before + characters) {
+        None => InvitationError::Cut { got, expected: before + characters(LENGTH + 2 * KEY + CHECKSUM) },
         Some(expected) if got < expected => InvitationError::Cut { got, expected },
         Some(expected) if got > expected => InvitationError::Longer { got, expected },
         Some(_) => InvitationError::Damaged,
     }
+}
+
+/// The character that has to be changed, at which place and into which one.
+fn mistyped(body: &str) -> Option<(usize, char, char)> {
+    let symbols = || ('-'..='z').filter(|&character| is_symbol(character));
+    body.char_indices().find_map(|(at, got)| {
+        let is_right = |&expected: &char| {
+            let tried = Zeroizing::new(format!("{}{expected}{}", &body[..at], &body[at + 1..]));
+            checked(&tried).is_some()
+        };
+        Some((at, got, symbols().find(is_right)?))
+    })
 }
 
 #[cfg(test)]
@@ -308,7 +288,7 @@ mod tests {
             let error = Invitation::parse(&text[..got]).expect_err("cut");
             let InvitationError::Cut { got: said, expected } = error else { panic!("{got}: {error}") };
             assert_eq!(said, got);
-            assert!(got < "headway1-".len() + 3 || expected == text.len(), "{got}: {expected}");
+            assert!(got < "headway1-".len() + 4 || expected == text.len(), "{got}: {expected}");
         }
     }
 
