@@ -217,7 +217,9 @@ impl Gateway {
             return Some(StartEstimate::told(rate));
         }
         let saved = self.saved.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        saved.estimate(&peer.tunnel.key.to_string(), self.stack.now(), today())
+        let start = saved.estimate(&peer.tunnel.key.to_string(), self.stack.now(), today())?;
+        tracing::info!(peer = peer.name, rate = %start.rate, "starts from the rate of its last session");
+        Some(start)
     }
 
     /// Serves the streams of a peer until it is removed.

@@ -2,13 +2,15 @@
 
 use std::fs;
 
+use headway_test_fixture::log::Log;
 use headway_trunk::Gateway;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
+use tracing::Level;
 
 use super::pair::{LONG, Pair, server, through};
 
-/// A file that is damaged is written anew, and one that is not is read: the gateway starts in both cases.
+/// A file that is damaged is written anew, and one that is not is read and used: the gateway starts in both cases.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_measured_is_written_at_the_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -16,10 +18,16 @@ async fn what_was_measured_is_written_at_the_end() {
     fs::write(&path, "version = [").expect("a file");
     let mut pair = Pair::start("").await;
     pair.near_config.gateway.state_file = Some(path.clone());
+    pair.near_config.peers[0].link_rate = None;
     let (listener, address) = server().await;
-    for _ in 0..2 {
+    for is_used in [false, true] {
         pair.near.take().expect("running").close().await.expect("an end");
-        pair.near = Some(Gateway::start(&pair.near_config).expect("the near gateway"));
+        let log = Log::up_to(Level::INFO);
+        // Of this thread: a gateway reads the file while it starts.
+        let near = tracing::subscriber::with_default(log.clone(), || Gateway::start(&pair.near_config));
+        pair.near = Some(near.expect("the near gateway"));
+        assert_eq!(log.lines("saved rates are not used").len(), usize::from(!is_used));
+        assert_eq!(log.lines("starts from the rate of its last session").len(), usize::from(is_used));
         pair.connected().await;
         pair.socks = pair.near.as_ref().expect("running").entries()[0];
         let mut client = through(pair.socks, address).await.expect("a connection");
