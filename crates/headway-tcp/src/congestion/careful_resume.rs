@@ -160,12 +160,11 @@ impl CarefulResume {
     /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
     fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
         let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
-        let dispersion = told.train.on_ack(ack, told.least)?;
-        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers take less. A train that is too
-        // short is followed by that of the next round trip, which is twice as long.
-        let least = Rate::from_bits_per_second(told.rate.bits_per_second() / 5 * 4);
-        let is_confirmed = dispersion.reaches(least)?;
-        told.rate = told.rate.min(dispersion.rate());
+        let measured = told.train.on_ack(ack, told.least)?;
+        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers and the ends of the train
+        // take less.
+        let is_confirmed = told.rate.bits_per_second() / 5 * 4 <= measured.bits_per_second();
+        told.rate = told.rate.min(measured);
         let window = window_of(told.rate, rtt);
         if !is_confirmed || ack.in_recovery || window <= cwnd {
             self.forget();

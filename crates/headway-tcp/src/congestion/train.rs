@@ -7,42 +7,8 @@
 
 use headway_units::{Duration, Instant, Rate};
 
-use super::Ack;
 use super::rounds::Rounds;
-
-/// By how much jitter may move its ends towards or away from each other: what is less the cause ledger takes for noise too.
-const NOISE: Duration = Duration::from_millis(1);
-
-/// What arrived of a train after its first ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dispersion {
-    bytes: u32,
-    interval: Duration,
-}
-
-impl Dispersion {
-    /// At what rate.
-    pub(super) fn rate(self) -> Rate {
-        over(self.bytes, self.interval)
-    }
-
-    /// Whether the path delivers at least `rate`, whatever the jitter was; `None`: the train was too short to tell.
-    pub(super) fn reaches(self, rate: Rate) -> Option<bool> {
-        let (longest, shortest) = (self.interval + NOISE, self.interval - NOISE);
-        if over(self.bytes, longest) >= rate {
-            Some(true)
-        } else if over(self.bytes, shortest) < rate {
-            Some(false)
-        } else {
-            None
-        }
-    }
-}
-
-fn over(bytes: u32, interval: Duration) -> Rate {
-    let bits = u128::from(bytes) * 8_000_000_000 / u128::from(interval.as_nanos().max(1));
-    Rate::from_bits_per_second(u64::try_from(bits).unwrap_or(u64::MAX))
-}
+use super::{Ack, RateSample};
 
 /// The train that is arriving.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +16,6 @@ pub(super) struct Train {
     rounds: Rounds,
     /// When its first ACK came.
     first: Instant,
-    /// When its latest one came.
-    latest: Instant,
     /// Bytes that this one delivered.
     head: u32,
     /// Bytes delivered since.
@@ -66,28 +30,19 @@ impl Train {
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
-    /// An ACK arrived. Returns what arrived so far, once that is `least` bytes of a window that the application did not limit.
-    pub(super) fn on_ack(&mut self, ack: &Ack, least: u32) -> Option<Dispersion> {
+    /// An ACK arrived. Returns the rate once `least` bytes of a window arrived that the application did not limit.
+    pub(super) fn on_ack(&mut self, ack: &Ack, least: u32) -> Option<Rate> {
         let sample = ack.rate.as_ref()?;
         let bytes = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         if self.rounds.on_sample(sample) {
             (self.first, self.head, self.tail) = (ack.now, bytes, 0);
-        } else if self.len() >= least
-            && ack.now.saturating_since(self.latest) > self.latest.saturating_since(self.first)
-        {
-            // It comes later than all of the train took: the ACK of the last segment was delayed.
-            return None;
         } else {
             self.tail = self.tail.saturating_add(bytes);
         }
-        self.latest = ack.now;
         let interval = ack.now.saturating_since(self.first);
-        let is_whole = self.len() >= least && interval > Duration::ZERO;
-        (is_whole && !sample.app_limited).then_some(Dispersion { bytes: self.tail, interval })
-    }
-
-    fn len(&self) -> u32 {
-        self.head.saturating_add(self.tail)
+        let is_whole = self.head.saturating_add(self.tail) >= least && interval > Duration::ZERO;
+        (is_whole && !sample.app_limited)
+            .then(|| RateSample { delivered: self.tail.into(), interval, ..*sample }.rate())
     }
 }
 
@@ -100,7 +55,7 @@ mod tests {
     fn at(train: &mut Train, micros: u64, prior: u64, total: u64) -> Option<u64> {
         let now = Instant::ZERO + Duration::from_micros(micros);
         let ack = Ack { now, rate: Some(sample(prior, total)), ..ack(1000, 10_000) };
-        train.on_ack(&ack, 5000).map(|dispersion| dispersion.rate().bits_per_second())
+        train.on_ack(&ack, 5000).map(Rate::bits_per_second)
     }
 
     #[test]
@@ -111,23 +66,6 @@ mod tests {
             at(&mut train, 600_000 + micros, 0, total)
         });
         assert_eq!(measured, [None, None, None, None, Some(10_000_000)], "8000 bits each 800 us");
-    }
-
-    #[test]
-    fn jitter_of_a_millisecond_decides_nothing() {
-        let reaches = |segments: u32, micros, mbit: u64| {
-            let dispersion = Dispersion { bytes: segments * 1000, interval: Duration::from_micros(micros) };
-            dispersion.reaches(Rate::from_bits_per_second(mbit * 1_000_000))
-        };
-        // 10 Mbit/s, of which 8 are asked for: 9 segments are enough.
-        assert_eq!(reaches(8, 6400, 8), Some(true));
-        assert_eq!([reaches(8, 6400, 13), reaches(8, 6400, 10)], [Some(false), None]);
-        // 50 Mbit/s, of which 40 are asked for: 24 segments are not, 40 are.
-        assert_eq!(
-            [reaches(8, 1280, 40), reaches(23, 3680, 40), reaches(39, 6240, 40)],
-            [None, None, Some(true)]
-        );
-        assert_eq!([reaches(8, 800, 500), reaches(19, 3040, 400)], [None, Some(false)]);
     }
 
     #[test]
@@ -143,16 +81,6 @@ mod tests {
         }
         train.on_damage(1000);
         assert_eq!(at(&mut train, 602_400, 0, 5000), Some(10_000_000));
-    }
-
-    #[test]
-    fn a_delayed_ack_at_the_end_does_not_count() {
-        let mut train = Train::default();
-        for place in 0..5 {
-            at(&mut train, 600_000 + 800 * place, 0, 1000 + place * 1000);
-        }
-        assert_eq!(at(&mut train, 643_200, 0, 6000), None);
-        assert_eq!(at(&mut train, 604_000, 0, 7000), Some(10_000_000), "one in time does");
     }
 
     #[test]
