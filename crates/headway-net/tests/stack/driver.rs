@@ -199,6 +199,8 @@ async fn what_the_system_says_is_kept_until_something_arrives() {
     peer.news.lock().trouble = Some("no one is there".into());
     stream.write_all(b"data").await.expect("room");
     peer.receive_until(|got| !got.payload.is_empty());
+    // At the latest with the timer of what was sent.
+    wait_until("what the system says", || stack.trouble().is_some());
     assert_eq!(stack.trouble().as_deref(), Some("no one is there"));
     peer.send(TcpFlags::ACK | TcpFlags::PSH, b"data");
     stream.read_exact(&mut [0; 4]).await.expect("data");
