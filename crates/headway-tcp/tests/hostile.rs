@@ -18,7 +18,9 @@ use headway_test_fixture::two_hosts::START;
 use headway_units::{Duration, Instant};
 use headway_wire::{
     ChecksumTrust, Ecn, IpHeader, Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps,
-    V2, V2Offsets, blocks, crc::crc16, ip::Datagram,
+    V2, V2Offsets,
+    ip::Datagram,
+    patch::{self, Choice},
 };
 
 const OURS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -253,14 +255,14 @@ impl World {
     /// Some blocks of a segment, or anything.
     fn patch(&mut self) -> Vec<u8> {
         let chosen = if self.rng.one_in(2) { self.rng.next() } else { 1 << self.rng.below(44_u32) };
-        let choice = blocks::choice(chosen).to_vec();
+        let choice = Choice::new(chosen, if self.rng.one_in(2) { self.rng.next() } else { 0 });
         let len = [65, 1400, 8000][self.rng.below(3_usize)];
-        let blocks = blocks::chosen(len, chosen).flat_map(|range| {
-            let block = vec![7; range.len()];
-            let sum = crc16(&block) ^ u16::from(self.rng.one_in(4));
-            [block, sum.to_be_bytes().to_vec()].concat()
-        });
-        let mut patch = [choice.clone(), blocks.collect(), choice].concat();
+        let mut patch = Vec::new();
+        patch::write((&vec![7; len], &[]), choice, |piece| patch.extend_from_slice(piece));
+        for _ in 0..self.rng.below(4) {
+            let place = self.rng.below(patch.len() as u32) as usize;
+            patch[place] ^= 1 << self.rng.below(8_u32);
+        }
         if self.rng.one_in(4) {
             patch.truncate(self.rng.below(patch.len() as u32) as usize);
         }

@@ -55,7 +55,7 @@ local fields = {
     v2_offset = ProtoField.uint32("headway.v2.offset", "Offset of a damaged segment"),
     v2_seq = ProtoField.uint32("headway.v2.seq", "Damaged segment"),
     v2_block = ProtoField.uint16("headway.v2.block", "Block checksum", base.HEX),
-    v2_patch = ProtoField.uint64("headway.v2.patch", "Blocks of a damaged segment", base.HEX),
+    v2_patch = ProtoField.bytes("headway.v2.patch", "What a damaged segment lacks"),
 }
 headway.fields = fields
 
@@ -326,8 +326,8 @@ local function add_v2(tree, header, option, at, len, data, info)
             tree:add(fields.v2_payload, crc)
             if option(2, 2):uint() == PATCH_EXID then
                 info:append(" [HACK patch]")
-                if data and data:len() >= 8 then
-                    tree:add(fields.v2_patch, data(0, 8))
+                if data then
+                    tree:add(fields.v2_patch, data)
                 end
             end
             -- Only if all data was captured.

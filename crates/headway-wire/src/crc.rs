@@ -34,6 +34,20 @@ pub fn crc16_append(crc: u16, bytes: &[u8]) -> u16 {
     !(X25.update(u32::from(!crc), bytes) as u16)
 }
 
+/// Which bit flips if one flipped bit of a message of `len` bytes changes its CRC-16 by `difference`: its byte, and the bit in that as a
+/// mask. Up to 4095 bytes no other bit does, nor do any two.
+pub(crate) fn crc16_flip(len: usize, difference: u16) -> Option<(usize, u8)> {
+    // The last bit that is sent is the highest of the last byte.
+    let (mut register, last) = (X25_POLYNOMIAL, len.checked_mul(8)?);
+    for behind in 0..last {
+        if register == u32::from(difference) {
+            return Some((len - 1 - behind / 8, 0x80 >> (behind % 8)));
+        }
+        register = step(register, X25_POLYNOMIAL);
+    }
+    None
+}
+
 /// The polynomial of CRC-32C, least significant bit first.
 pub(crate) const CASTAGNOLI_POLYNOMIAL: u32 = 0x82f6_3b78;
 /// x^16 + x^12 + x^5 + 1, least significant bit first.
@@ -126,6 +140,30 @@ mod tests {
         assert_eq!(crc32c(&ascending), 0x46dd_794e);
         assert_eq!(crc32c(&descending), 0x113f_db5c);
         assert_eq!((crc32c(&[]), crc16(&[])), (0, 0));
+    }
+
+    #[test]
+    fn the_flipped_bit_is_found_and_no_other_damage_is_taken_for_one() {
+        for len in [1, 2, 3, 32, 141] {
+            let sent = bytes(len);
+            for at in 0..8 * len {
+                let mut received = sent.clone();
+                received[at / 8] ^= 1 << (at % 8);
+                let difference = crc16(&sent) ^ crc16(&received);
+                assert_eq!(crc16_flip(len, difference), Some((at / 8, 1 << (at % 8))));
+                // Another flipped bit, of the message or of the sum.
+                assert_eq!(crc16_flip(len, difference ^ 1 << (at % 16)), None);
+                let other = (at * 7 + 3) % (8 * len);
+                received[other / 8] ^= 1 << (other % 8);
+                assert_eq!(
+                    crc16_flip(len, crc16(&sent) ^ crc16(&received)),
+                    None,
+                    "bits {at} and {other} of {len}"
+                );
+            }
+            assert_eq!(crc16_flip(len, 0), None);
+        }
+        assert_eq!(crc16_flip(0, 1), None);
     }
 
     #[test]

@@ -72,6 +72,7 @@ pub mod integrity;
 pub mod ip;
 mod list;
 pub mod options;
+pub mod patch;
 mod received;
 pub mod repair;
 pub mod segment;

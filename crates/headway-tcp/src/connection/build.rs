@@ -47,7 +47,7 @@ impl Connection {
         data: &DataSegment,
         fresh: bool,
     ) -> Option<usize> {
-        if data.patch != 0 {
+        if !data.patch.is_none() {
             return self.build_patch(cx, buffer, data);
         }
         let &DataSegment { seq, offset, fin, push, .. } = data;

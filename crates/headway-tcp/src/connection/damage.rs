@@ -12,7 +12,6 @@ use super::{Connection, Context, State};
 use crate::event::{DamageOutcome, Event, Observer};
 use crate::hack::classic::receiver::PendingSpecialAck;
 use crate::hack::partial::Evidence;
-use crate::hack::partial::receiver::PatchTrust;
 
 impl Connection {
     /// A damaged packet arrived whose header cannot be read: the peer is notified of their count.
@@ -145,9 +144,7 @@ impl Connection {
         };
         let is_whole = missing == seq
             && if segment.is_patch() {
-                let is_repaired = matches!(evidence, Evidence::Repaired);
-                let trust = if is_repaired { PatchTrust::Repaired } else { PatchTrust::Header };
-                self.take_blocks(cx, segment, trust)
+                self.take_patch(cx, segment, matches!(evidence, Evidence::Repaired))
             } else {
                 self.keep_corrupted(cx, segment, evidence)
             };

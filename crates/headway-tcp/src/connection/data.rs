@@ -131,7 +131,7 @@ impl Connection {
         self.ecn.on_retransmitted(seq, self.snd.nxt());
         self.statistics.retransmissions += 1;
         self.statistics.bytes_retransmitted += u64::from(len);
-        self.statistics.patches += u64::from(segment.patch != 0);
+        self.statistics.patches += u64::from(!segment.patch.is_none());
         self.statistics.bytes_spared += u64::from(segment.len - len);
         if reason == RetransmitReason::Damage {
             self.statistics.damage_retransmissions += 1;

@@ -8,7 +8,7 @@ use headway_wire::{Segment, SeqNumber, TcpFlags, V2};
 
 use super::{Connection, Context, State};
 use crate::event::{Event, Observer};
-use crate::hack::partial::receiver::{PatchTrust, Whole};
+use crate::hack::partial::receiver::Whole;
 use crate::hack::partial::{Evidence, Proof};
 
 impl Connection {
@@ -53,25 +53,25 @@ impl Connection {
         let seq = segment.tcp.seq;
         if !self.negotiated.partial || self.rcv.fin_reached() || self.rcv.first_missing(seq, 1).is_none() {
             self.rcv.ack_at_once();
-        } else if !self.take_blocks(cx, segment, PatchTrust::Intact) {
+        } else if !self.take_patch(cx, segment, false) {
             cx.path.damaged_data += 1;
             self.ask_for(cx.now, seq, segment);
         }
     }
 
-    /// Blocks arrived of a segment that is kept; says whether it is whole by that. If the patch itself is not intact, each counts by
-    /// its own sum.
-    pub(super) fn take_blocks<O: Observer>(
+    /// A patch arrived of a segment that is kept; says whether it is whole by that. If the patch itself is not intact, each block counts
+    /// by its own sum; its header may be `repaired`.
+    pub(super) fn take_patch<O: Observer>(
         &mut self,
         cx: &mut Context<'_, O>,
         segment: &Segment<'_>,
-        trust: PatchTrust,
+        repaired: bool,
     ) -> bool {
         if !self.negotiated.partial || !self.takes_text() {
             return false;
         }
         let Some(payloads) = &mut self.corrupted_payloads else { return false };
-        let whole = payloads.patch(segment.tcp.seq, segment.blocks, trust);
+        let whole = payloads.patch(segment.tcp.seq, segment.blocks, repaired);
         self.take_all(cx, segment, &whole);
         if !whole.is_empty() && self.profile.features.autotune {
             self.tune_receive_buffer(cx, segment);

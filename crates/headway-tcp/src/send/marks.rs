@@ -2,7 +2,7 @@
 //! have become of it.
 
 use headway_units::Instant;
-use headway_wire::{SeqNumber, blocks};
+use headway_wire::{SeqNumber, patch::Choice};
 
 /// The marks of a segment. `SACKED` excludes `LOST` and `RETRANSMITTED`; a segment that is `RETRANSMITTED` and
 /// not `LOST` is in the network twice, as RFC 6675's SetPipe and Linux count it.
@@ -76,9 +76,8 @@ pub(crate) struct Sent {
     pub(crate) order: u64,
     /// When the latest transmission was sent.
     pub(crate) sent_at: Instant,
-    /// The blocks that the peer lacks of a damaged transmission, as a [patch](headway_wire::blocks::choice) names them: what is retransmitted. 0:
-    /// all of it.
-    pub(super) patch: u64,
+    /// What the peer lacks of a damaged transmission, which is retransmitted; none: all of it.
+    pub(super) patch: Choice,
 }
 
 impl Sent {
@@ -95,22 +94,22 @@ impl Sent {
         self.len - u32::from(self.has(Marks::SYN)) - u32::from(self.has(Marks::FIN))
     }
 
-    /// The blocks to be retransmitted, or retransmitted last; 0: all of it.
-    pub(crate) fn patch(&self) -> u64 {
+    /// What is to be retransmitted, or was last; none: all of it.
+    pub(crate) fn patch(&self) -> Choice {
         self.patch
     }
 
     /// What a retransmission takes, or took, of the network: the length of the patch, or of the segment.
     pub(crate) fn bytes(&self) -> u32 {
-        match self.patch {
-            0 => self.len,
-            patch => blocks::patch_len(self.payload_len() as usize, patch) as u32,
+        if self.patch.is_none() {
+            return self.len;
         }
+        self.patch.patch_len(self.payload_len() as usize) as u32
     }
 
     /// Bytes behind the header of a retransmission.
     pub(crate) fn payload_bytes(&self) -> u32 {
-        if self.patch == 0 { self.payload_len() } else { self.bytes() }
+        if self.patch.is_none() { self.payload_len() } else { self.bytes() }
     }
 
     /// TSval of the latest transmission.

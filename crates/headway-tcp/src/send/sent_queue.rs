@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
+use headway_wire::patch::Choice;
 
 pub(crate) use super::marks::{Marks, Sent};
 use super::transmissions::{Delivery, Totals, Transmission, TransmissionLog};
@@ -236,7 +237,7 @@ impl SentQueue {
             tsval,
             order,
             sent_at: now,
-            patch: 0,
+            patch: Choice::NONE,
         });
     }
 
@@ -430,7 +431,7 @@ impl SentQueue {
         least: u32,
         now: Instant,
     ) -> Option<LostSegment> {
-        let is_patch = self.get(index).patch != 0;
+        let is_patch = !self.get(index).patch.is_none();
         self.mark_lost(index);
         let bytes = if is_patch { sent.len.max(least) } else { sent.len };
         Some(self.log.kept_mut()?.lose(sent, bytes, now))
@@ -564,7 +565,7 @@ impl SentQueue {
 
     /// Cuts off the part of the first segment that `ack` covers.
     fn trim_head(&mut self, ack: SeqNumber) -> u32 {
-        self.set_patch(0, 0);
+        self.set_patch(0, Choice::NONE);
         let head = &mut self.segments[0];
         let cut = (ack - head.seq) as u32;
         if head.has(Marks::SACKED) {
@@ -584,7 +585,7 @@ impl SentQueue {
 
     /// Splits segment `index` so that its first part occupies `len` sequence numbers.
     pub(crate) fn split(&mut self, index: usize, len: u32) {
-        self.set_patch(index, 0);
+        self.set_patch(index, Choice::NONE);
         let sent = &mut self.segments[index];
         debug_assert!(len > 0 && len < sent.len);
         let mut rest = sent.clone();
@@ -600,15 +601,15 @@ impl SentQueue {
         self.segments.insert(index + 1, rest);
     }
 
-    /// Of segment `index` these blocks are retransmitted from now on; 0: all of it.
-    pub(crate) fn set_patch(&mut self, index: usize, blocks: u64) {
+    /// Of segment `index` this is retransmitted from now on; none: all of it.
+    pub(crate) fn set_patch(&mut self, index: usize, patch: Choice) {
         let marks = self.segments[index].marks;
-        if self.segments[index].patch == blocks {
+        if self.segments[index].patch == patch {
             return;
         }
         // What is in the network is counted anew.
         self.set(index, marks.without(Marks::RETRANSMITTED));
-        self.segments[index].patch = blocks;
+        self.segments[index].patch = patch;
         self.set(index, marks);
     }
 

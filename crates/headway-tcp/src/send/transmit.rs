@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use headway_units::{Duration, Instant};
-use headway_wire::{SeqNumber, blocks};
+use headway_wire::SeqNumber;
+use headway_wire::patch::{self, Choice};
 
 use super::SendSide;
 use super::marks::Marks;
@@ -40,17 +41,17 @@ pub(crate) struct DataSegment {
     pub(crate) len: u32,
     pub(crate) fin: bool,
     pub(crate) push: bool,
-    /// Only these [blocks](headway_wire::blocks::choice) of it; 0: all of it.
-    pub(crate) patch: u64,
+    /// Only this of it; none: all of it.
+    pub(crate) patch: Choice,
 }
 
 impl DataSegment {
     /// Bytes behind its header.
     pub(crate) fn bytes(&self) -> u32 {
-        match self.patch {
-            0 => self.len,
-            patch => blocks::patch_len(self.len as usize, patch) as u32,
+        if self.patch.is_none() {
+            return self.len;
         }
+        self.patch.patch_len(self.len as usize) as u32
     }
 }
 
@@ -245,25 +246,15 @@ impl SendSide {
         self.nxt = seq + (len + u32::from(fin));
         self.fin_sent |= fin;
         self.recovery.on_sent(len);
-        DataSegment { seq, offset, len, fin, push, patch: 0 }
+        DataSegment { seq, offset, len, fin, push, patch: Choice::NONE }
     }
 
     /// What a patch for `segment` carries.
     pub(crate) fn patch(&self, segment: &DataSegment) -> Vec<u8> {
-        let choice = blocks::choice(segment.patch);
-        let mut patch = Vec::with_capacity(segment.bytes() as usize);
-        patch.extend_from_slice(&choice);
+        let mut bytes = Vec::with_capacity(segment.bytes() as usize);
         let payload = self.payload(segment.offset, segment.len as usize);
-        for (place, (range, sum)) in blocks::sums(payload).enumerate() {
-            if segment.patch >> place & 1 == 1 {
-                let block = self.payload(segment.offset + range.start, range.len());
-                patch.extend_from_slice(block.0);
-                patch.extend_from_slice(block.1);
-                patch.extend_from_slice(&sum.to_be_bytes());
-            }
-        }
-        patch.extend_from_slice(&choice);
-        patch
+        patch::write(payload, segment.patch, |piece| bytes.extend_from_slice(piece));
+        bytes
     }
 
     /// The payload of a segment, in the one or two pieces in which it lies.

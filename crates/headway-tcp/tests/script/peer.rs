@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 
 use headway_tcp::{ConnectionId, Notification};
 use headway_test_fixture::packet;
 use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::two_hosts::PATTERNS;
-use headway_wire::crc::crc16;
+use headway_wire::patch::{self, Choice};
 use headway_wire::{
     Ecn, IpHeader, SackBlocks, Segment, SeqList, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2,
     blocks, emit,
@@ -174,13 +173,23 @@ impl Peer {
         if !segment.is_patch() {
             self.received.insert(seq, len);
         }
-        let numbers = |chosen: u64| (1..=64).filter(|number| chosen >> (number - 1) & 1 == 1).collect();
-        let patched = blocks::read_patch(segment.blocks).filter(|_| segment.is_patch());
+        // The blocks of a payload that a choice names, of `len` bytes.
+        let numbers = |choice: Choice, len: usize| -> Vec<usize> {
+            let parts: Vec<_> = choice.parts(len).map(|(range, _)| range).collect();
+            blocks::blocks(len)
+                .zip(1..)
+                .filter(|(range, _)| parts.contains(range))
+                .map(|(_, number)| number)
+                .collect()
+        };
+        let patched = self.received.get(&seq).filter(|_| segment.is_patch()).and_then(|len| {
+            let len = *len as usize;
+            patch::read(segment.blocks, len).map(|(choice, _)| numbers(choice, len))
+        });
         let damaged = reported(&options).filter(|_| !segment.blocks.is_empty()).map(|offset| {
             let asked = ack.wrapping_add(offset);
             let sent = segment_bytes(PEER_WRITES, asked, self.sent.get(&asked).copied().unwrap_or(0));
-            let blocks = blocks::differing((&sent, &[]), segment.blocks);
-            blocks.zip(1..).filter(|((_, differs), _)| *differs).map(|(_, number)| number).collect()
+            numbers(Choice::by_report((&sent, &[]), segment.blocks), sent.len())
         });
         Packet {
             ecn: segment.ip.ecn,
@@ -191,7 +200,7 @@ impl Peer {
             window: Some(tcp.window),
             urgent: tcp.urgent,
             options,
-            blocks: damaged.or(patched.map(|(chosen, _)| numbers(chosen))),
+            blocks: damaged.or(patched),
             open: false,
             flips: Vec::new(),
         }
@@ -223,11 +232,9 @@ fn report(payload: &[u8], damaged: &[usize]) -> Vec<u8> {
 /// A patch with the blocks of a payload that have these numbers.
 fn patch(payload: &[u8], numbers: &[usize]) -> Vec<u8> {
     let chosen = numbers.iter().fold(0, |all, number| all | 1 << (number - 1));
-    let choice = blocks::choice(chosen).to_vec();
-    let with_sum =
-        |range: Range<usize>| [&payload[range.clone()], &crc16(&payload[range]).to_be_bytes()].concat();
-    let blocks = blocks::chosen(payload.len(), chosen).flat_map(with_sum).collect();
-    [choice.clone(), blocks, choice].concat()
+    let mut bytes = Vec::new();
+    patch::write((payload, &[]), Choice::new(chosen, 0), |piece| bytes.extend_from_slice(piece));
+    bytes
 }
 
 /// `options` with every sequence number in it moved by `base`.

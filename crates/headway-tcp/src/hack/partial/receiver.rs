@@ -5,8 +5,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use headway_wire::SeqNumber;
-use headway_wire::blocks::{self, SUM_LEN, blocks};
-use headway_wire::crc::{crc16, crc32c};
+use headway_wire::blocks::{self, blocks};
+use headway_wire::crc::crc32c;
+use headway_wire::patch;
 
 use super::Proof;
 use crate::send::recovery::MIN_PAYLOAD;
@@ -41,17 +42,6 @@ impl KeptPayload {
     fn is_sound(&self) -> bool {
         self.proof.holds(&self.payload)
     }
-}
-
-/// What is known of a patch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PatchTrust {
-    /// All of it arrived intact.
-    Intact,
-    /// Its header did.
-    Header,
-    /// Its header had to be repaired.
-    Repaired,
 }
 
 /// A payload that is what was sent.
@@ -116,10 +106,9 @@ impl CorruptedPayloads {
         sums.flat_map(|(_, sum)| sum.to_be_bytes()).collect()
     }
 
-    /// A patch for the payload at `seq` arrived: its blocks take the places of what was kept. If it is not intact, each counts by its
-    /// sum. Gives the payloads that are whole by that.
-    pub(crate) fn patch(&mut self, seq: SeqNumber, patch: &[u8], trust: PatchTrust) -> Vec<Whole> {
-        let Some((chosen, patch)) = blocks::read_patch(patch) else { return Vec::new() };
+    /// A patch for the payload at `seq` arrived, perhaps damaged; its header may have been `repaired`. Its blocks take the places of what
+    /// was kept. Gives the payloads that are whole by that.
+    pub(crate) fn patch(&mut self, seq: SeqNumber, patch: &[u8], repaired: bool) -> Vec<Whole> {
         let mut whole = Vec::new();
         let (mut place, mut tried) = (0, 0);
         while tried < MAX_FILLED
@@ -130,21 +119,9 @@ impl CorruptedPayloads {
                 continue;
             }
             tried += 1;
-            let each = || blocks::chosen(entry.payload.len(), chosen);
-            let fits = each().map(|range| range.len() + SUM_LEN).sum::<usize>() == patch.len();
-            if !fits {
-                continue;
-            }
-            let mut rest = patch;
-            for range in blocks::chosen(entry.payload.len(), chosen) {
-                let (block, behind) = rest.split_at(range.len());
-                let (sum, behind) = behind.split_at(SUM_LEN);
-                rest = behind;
-                if trust == PatchTrust::Intact || crc16(block).to_be_bytes() == sum {
-                    entry.payload[range].copy_from_slice(block);
-                    // What arrived under a header that was not repaired fits no other place.
-                    entry.repaired &= trust == PatchTrust::Repaired;
-                }
+            if patch::apply(patch, &mut entry.payload) {
+                // What arrived under a header that was not repaired fits no other place.
+                entry.repaired &= repaired;
             }
             if !entry.repaired && entry.is_sound() {
                 place -= 1;
@@ -236,6 +213,8 @@ mod tests {
     use alloc::sync::Arc;
     use core::ops::Range;
 
+    use headway_wire::patch::Choice;
+
     use super::*;
     use crate::hack::PayloadTag;
     use proptest::prelude::*;
@@ -260,31 +239,57 @@ mod tests {
         blocks::sums((payload, &[])).flat_map(|(_, sum)| sum.to_be_bytes()).collect()
     }
 
-    /// A patch with these blocks of what was sent.
-    fn patch_of(chosen: u64) -> Vec<u8> {
-        let with_sum = |block: &[u8]| [block, &crc16(block).to_be_bytes()].concat();
-        let blocks = blocks::chosen(LEN, chosen).flat_map(|range| with_sum(&sent()[range])).collect();
-        [blocks::choice(chosen).to_vec(), blocks, blocks::choice(chosen).to_vec()].concat()
+    /// A patch of what was sent.
+    fn patch_of(choice: Choice) -> Vec<u8> {
+        let mut patch = Vec::new();
+        patch::write((&sent(), &[]), choice, |piece| patch.extend_from_slice(piece));
+        patch
+    }
+
+    fn blocks_of(chosen: u64) -> Vec<u8> {
+        patch_of(Choice::new(chosen, 0))
     }
 
     /// What was repaired is whole only with a block under a header that was not.
     #[test]
     fn a_patch_makes_it_whole() {
         let seq = SeqNumber(u32::MAX - 700);
-        for (trust, completes) in
-            [(PatchTrust::Intact, true), (PatchTrust::Header, true), (PatchTrust::Repaired, false)]
-        {
-            for repaired in [false, true] {
-                let mut payloads = CorruptedPayloads::default();
-                payloads.keep(seq, &damaged(&[100, 8000]), Proof::Crc(crc32c(&sent())), repaired);
-                assert!(payloads.patch(seq, &patch_of(1), trust).is_empty());
-                assert_eq!(payloads.report(seq), report_of(&damaged(&[8000])));
-                assert!(payloads.patch(seq + 1, &patch_of(1 << 31), trust).is_empty(), "another segment");
-                assert!(payloads.patch(seq, &patch_of(1 << 31)[1..], trust).is_empty(), "another length");
-                let whole = payloads.patch(seq, &patch_of(1 << 31), trust);
-                assert_eq!(whole.len(), usize::from(completes || !repaired));
-            }
+        for (kept_repaired, patch_repaired) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut payloads = CorruptedPayloads::default();
+            payloads.keep(seq, &damaged(&[100, 8000]), Proof::Crc(crc32c(&sent())), kept_repaired);
+            assert!(payloads.patch(seq, &blocks_of(1), patch_repaired).is_empty());
+            assert_eq!(payloads.report(seq), report_of(&damaged(&[8000])));
+            assert!(
+                payloads.patch(seq + 1, &blocks_of(1 << 31), patch_repaired).is_empty(),
+                "another segment"
+            );
+            assert!(
+                payloads.patch(seq, &blocks_of(1 << 31)[1..], patch_repaired).is_empty(),
+                "another length"
+            );
+            let whole = payloads.patch(seq, &blocks_of(1 << 31), patch_repaired);
+            assert_eq!(whole.len(), usize::from(!kept_repaired || !patch_repaired));
         }
+    }
+
+    #[test]
+    fn the_sum_of_a_block_with_one_wrong_bit_makes_it_whole() {
+        let seq = SeqNumber(7);
+        for repaired in [false, true] {
+            let mut payloads = CorruptedPayloads::default();
+            payloads.keep(seq, &damaged(&[100, 600, 601, 8000]), Proof::Crc(crc32c(&sent())), repaired);
+            assert!(payloads.patch(seq, &patch_of(Choice::new(0, 1 | 1 << 31)), false).is_empty());
+            assert_eq!(payloads.report(seq), report_of(&damaged(&[600, 601])));
+            // Two wrong bits are none that a sum corrects.
+            assert!(payloads.patch(seq, &patch_of(Choice::new(0, 1 << 2)), false).is_empty());
+            assert_eq!(payloads.report(seq), report_of(&damaged(&[600, 601])));
+            assert_eq!(payloads.patch(seq, &patch_of(Choice::new(1 << 2, 0)), false).len(), 1);
+        }
+        // Sums alone are not what a repaired header needs.
+        let mut payloads = CorruptedPayloads::default();
+        payloads.keep(seq, &damaged(&[100]), Proof::Crc(crc32c(&sent())), true);
+        assert!(payloads.patch(seq, &patch_of(Choice::new(0, 1)), false).is_empty());
+        assert_eq!(payloads.patch(seq, &blocks_of(1), false).len(), 1);
     }
 
     #[test]
@@ -298,9 +303,7 @@ mod tests {
         );
         let report = payloads.report(SeqNumber(u32::MAX - 700));
         let ours = sent();
-        let differing =
-            blocks::differing((&ours, &[]), &report).enumerate().filter(|(_, (_, differs))| *differs);
-        assert_eq!(differing.map(|(block, _)| block).collect::<Vec<_>>(), [0, 31]);
+        assert_eq!(Choice::by_report((&ours, &[]), &report), Choice::new(0, 1 | 1 << 31));
         let send = |payloads: &mut CorruptedPayloads, block: usize| {
             let range = block_at(block);
             let seq = SeqNumber(u32::MAX - 700) + range.start as u32;
@@ -437,7 +440,9 @@ mod tests {
                 (prop::collection::vec(0..LEN * 8, 1..40), any::<bool>()), 1..6,
             ),
             pieces in prop::collection::vec((0..LEN, 1..600_usize), 0..30),
-            patches in prop::collection::vec((any::<u64>(), prop::collection::vec(0..20_000_usize, 0..30), 0..3_u8), 0..6),
+            patches in prop::collection::vec(
+                (any::<u64>(), any::<u64>(), prop::collection::vec(0..20_000_usize, 0..30), any::<bool>()), 0..6,
+            ),
             tagged in any::<bool>(),
         ) {
             let mut payloads = CorruptedPayloads::default();
@@ -450,14 +455,13 @@ mod tests {
                     prop_assert_eq!(&whole.payload[..], &sent()[..]);
                 }
                 prop_assert!(payloads.entries.len() <= MAX_SAME);
-                for (chosen, hits, trust) in patches.by_ref().take(1) {
-                    let mut patch = patch_of(chosen);
-                    let trust = [PatchTrust::Intact, PatchTrust::Header, PatchTrust::Repaired][usize::from(trust)];
+                for (whole, sums, hits, repaired) in patches.by_ref().take(1) {
+                    let mut patch = patch_of(Choice::new(whole, sums));
                     let bits = patch.len() * 8;
-                    for bit in hits.iter().filter(|_| trust != PatchTrust::Intact) {
+                    for bit in hits {
                         patch[bit % bits / 8] ^= 1 << (bit % 8);
                     }
-                    for whole in payloads.patch(base, &patch, trust) {
+                    for whole in payloads.patch(base, &patch, repaired) {
                         prop_assert_eq!(&whole.payload[..], &sent()[..]);
                     }
                 }

@@ -166,7 +166,7 @@ fn only_what_was_not_said_before_is_delivered() {
     // What arrived damaged is delivered then, and with a patch only what that takes.
     for (index, is_acknowledged) in [(0, false), (1, true)] {
         queue.mark_corrupted(index, at(12));
-        queue.set_patch(index, 0b110);
+        queue.set_patch(index, Choice::new(0b110, 0));
         queue.retransmit(index, at(12), 8);
         queue.take_delivery(at(12), None);
         if is_acknowledged {
@@ -174,7 +174,7 @@ fn only_what_was_not_said_before_is_delivered() {
         } else {
             queue.mark_sacked(index);
         }
-        assert_eq!(queue.take_delivery(at(13), None).0.bytes, 88, "acknowledged: {is_acknowledged}");
+        assert_eq!(queue.take_delivery(at(13), None).0.bytes, 80, "acknowledged: {is_acknowledged}");
     }
     assert_eq!(queue.corrupted_bytes(), 2000);
 }
@@ -243,7 +243,7 @@ fn a_transmission_belongs_to_its_segment_until_another_takes_its_place() {
 fn of_a_patch_a_whole_segment_counts_as_lost() {
     let mut queue = logged(2);
     queue.mark_corrupted(0, at(8));
-    queue.set_patch(0, 1);
+    queue.set_patch(0, Choice::new(1, 0));
     queue.retransmit(0, at(8), 8);
     let dropped = |queue: &mut SentQueue, index| {
         let sent = queue.transmission_of(index).expect("it is known");
@@ -295,21 +295,21 @@ fn a_patch_is_in_the_network_with_its_own_length() {
     for ends in 0..5 {
         let mut queue = logged(3);
         queue.mark_corrupted(1, at(9));
-        queue.set_patch(1, 0b1001);
-        assert_eq!((queue.pipe(), queue.get(1).bytes()), (2000, 88));
+        queue.set_patch(1, Choice::new(0b1001, 0));
+        assert_eq!((queue.pipe(), queue.get(1).bytes()), (2000, 80));
         queue.retransmit(1, at(9), 8);
-        assert_eq!((queue.pipe(), queue.counts()), (2088, recounted(&queue)));
+        assert_eq!((queue.pipe(), queue.counts()), (2080, recounted(&queue)));
         match ends {
             0 => queue.mark_lost(1),
-            1 => queue.set_patch(1, 0),
+            1 => queue.set_patch(1, Choice::NONE),
             2 => queue.split(1, 400),
             3 => {
                 queue.acknowledge(seq(1) + 100);
             }
             _ => {
                 queue.mark_corrupted(1, at(10));
-                queue.set_patch(1, 1 << 31);
-                assert_eq!(queue.get(1).bytes(), 20 + 8 + 2, "the last block is shorter");
+                queue.set_patch(1, Choice::new(1 << 31, 0));
+                assert_eq!(queue.get(1).bytes(), 2 * 6 + 8 + 2, "the last block is shorter");
             }
         }
         let pipe = [2000, 3000, 3000, 1900, 2000][ends];
@@ -397,7 +397,7 @@ fn all_losses_are_forgotten_and_what_is_acknowledged_stays() {
     let mut queue = queue(5);
     queue.mark_sacked(1);
     queue.mark_damaged(0);
-    queue.set_patch(0, 1);
+    queue.set_patch(0, Choice::new(1, 0));
     queue.mark_lost(2);
     queue.retransmit(2, at(9), 8);
     queue.mark_lost(3);

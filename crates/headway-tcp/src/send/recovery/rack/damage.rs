@@ -1,6 +1,7 @@
 //! Damage reports: a reported segment is missing in the order of sending, and the cause is damage.
 
 use headway_units::Duration;
+use headway_wire::patch::Choice;
 
 use super::Rack;
 use crate::send::recovery::{DamageReport, RecoveryContext, patch};
@@ -22,8 +23,8 @@ impl Rack {
         // "The sender compares the sums with those of [...] the same bytes in the same segment."
         let theirs = report.blocks.filter(|_| sent.seq == report.seq);
         let offset = (sent.seq - cx.buffer_start) as usize;
-        let chosen =
-            theirs.map_or(0, |theirs| patch::choose(sent, theirs, |len| cx.buffer.slices(offset, len)));
+        let chosen = theirs
+            .map_or(Choice::NONE, |theirs| patch::choose(sent, theirs, |len| cx.buffer.slices(offset, len)));
         cx.queue.set_patch(index, chosen);
         true
     }
@@ -57,7 +58,7 @@ impl Rack {
         // Its TSecr says which transmission it was, and it is never delayed: where hardly a packet arrives intact, there are no other
         // samples of the round trip. A patch is shorter, and waits less than others. No report shortens the minimum: a peer that
         // foresees timestamps would report sooner and sooner.
-        if report.vouched && report.tsecr.is_some() && is_this && sent.patch() == 0 {
+        if report.vouched && report.tsecr.is_some() && is_this && sent.patch().is_none() {
             cx.sample_rtt(age);
             let packet = cx.packet_time();
             if let Some(ledger) = &mut cx.ledger {

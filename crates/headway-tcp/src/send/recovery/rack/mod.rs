@@ -17,6 +17,7 @@ use alloc::boxed::Box;
 
 use headway_units::{Duration, Instant};
 use headway_wire::SeqNumber;
+use headway_wire::patch::Choice;
 
 use super::{
     AckInfo, Allowance, DamageReport, RecoveryContext, RecoveryEngine, RecoveryOutcome, Retransmission,
@@ -430,7 +431,7 @@ impl RecoveryEngine for Rack {
         self.timeouts += 1;
         if self.timeouts > 1 {
             // A peer that answers no patch gets segments.
-            (0..cx.queue.len()).for_each(|index| cx.queue.set_patch(index, 0));
+            (0..cx.queue.len()).for_each(|index| cx.queue.set_patch(index, Choice::NONE));
         }
         if damages && received && !congestion {
             let pace = if thin { TimeoutPace::Linear } else { TimeoutPace::BackOff };
