@@ -45,7 +45,7 @@ impl Choice {
             match reported.next().map(|theirs| sum ^ theirs) {
                 Some(0) => {}
                 Some(difference) if crc16_flip(range.len(), difference).is_some() => {
-                    choice.sums |= 1 << place
+                    choice.sums |= 1 << place;
                 }
                 _ => choice.whole |= 1 << place,
             }
