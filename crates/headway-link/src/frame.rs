@@ -35,6 +35,13 @@ impl PacketBuffer for Vec<u8> {
 }
 
 impl<P: PacketBuffer> Frame<P> {
+    /// The same with these bytes as its packet.
+    pub(crate) fn with(&self, bytes: &[u8]) -> Self {
+        let mut other = self.clone();
+        other.write(bytes);
+        other
+    }
+
     /// The packet is these bytes now.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.packet.set_len(bytes.len());

@@ -316,6 +316,8 @@ impl<P: PacketBuffer, Q: QueueDiscipline<P>> Link<P, Q> {
     #[inline(never)]
     fn finish(&mut self, frame: Frame<P>, outcome: Outcome, start: Instant, end: Instant) {
         let is_mute = self.is_mute(start, end);
+        let is_edited = matches!(outcome, Outcome::Edited(_));
+        let pieces = if is_edited { self.impairments.edited() } else { Vec::new() };
         if self.is_lost(outcome, is_mute) {
             return self.close();
         }
@@ -323,8 +325,8 @@ impl<P: PacketBuffer, Q: QueueDiscipline<P>> Link<P, Q> {
         if !frame.exposed {
             self.close();
         }
-        if matches!(outcome, Outcome::Edited(_)) || self.open.is_some() {
-            return self.finish_edited(frame, damage, end);
+        if is_edited || self.open.is_some() {
+            return self.finish_edited(frame, damage, pieces, end);
         }
         if damage.is_some() && self.config.frame_check == FrameCheck::Drop {
             self.counters.frame_check_drops += 1;
@@ -334,22 +336,31 @@ impl<P: PacketBuffer, Q: QueueDiscipline<P>> Link<P, Q> {
         self.send(frame, at, damage);
     }
 
-    /// As [`finish`](Self::finish), of a frame whose length changed or that is in one with the frame before it.
+    /// As [`finish`](Self::finish), of a frame whose length changed or that is in one with the frame before it. `pieces` are
+    /// what it was split into, behind the first.
     #[inline(never)]
-    fn finish_edited(&mut self, mut frame: Frame<P>, mut damage: Option<Hit>, end: Instant) {
-        let mut pieces = self.impairments.edited();
+    fn finish_edited(
+        &mut self,
+        mut frame: Frame<P>,
+        damage: Option<Hit>,
+        pieces: Vec<Vec<u8>>,
+        end: Instant,
+    ) {
         let has_end = !damage.is_some_and(|hit| hit.no_end);
         if self.config.frame_check == FrameCheck::Drop {
             self.counters.frame_check_drops += 1;
             self.open = (!has_end).then_some(OpenFrame { end, held: None });
             return;
         }
-        let kind = frame.clone();
+        self.counters.split += pieces.len() as u64;
+        let others: Vec<_> = pieces.into_iter().map(|piece| frame.with(&piece)).collect();
+        // What is in front of it was damaged by itself.
+        let mut damage_in_front = damage;
         if let Some(open) = self.open.take() {
             match open.join(&mut frame) {
                 Ok((joined, hit)) => {
                     self.counters.joined += 1;
-                    (frame, damage) = (joined, Some(hit));
+                    (frame, damage_in_front) = (joined, Some(hit));
                 }
                 Err(open) => {
                     self.open = Some(open);
@@ -357,13 +368,8 @@ impl<P: PacketBuffer, Q: QueueDiscipline<P>> Link<P, Q> {
                 }
             }
         }
-        let mut frames = vec![(frame, damage)];
-        frames.extend(pieces.drain(..).map(|piece| {
-            let mut frame = kind.clone();
-            frame.write(&piece);
-            (frame, damage)
-        }));
-        self.counters.split += frames.len() as u64 - 1;
+        let mut frames = vec![(frame, damage_in_front)];
+        frames.extend(others.into_iter().map(|frame| (frame, damage)));
         let last = if has_end { None } else { frames.pop() };
         if !frames.is_empty() {
             let at = self.propagation.arrival(end);

@@ -89,6 +89,21 @@ fn a_frame_without_an_end_goes_on_with_the_next() {
     assert_eq!((c.hit, c.joined, c.lost, c.delivered), (4, 2, 1, 4));
 }
 
+/// The first piece of a frame that is split goes on in the frame before it, and the next one in its last piece.
+#[test]
+fn a_split_frame_is_joined_at_both_ends() {
+    let (link, all) = run(replaying("bits &\nbits 0 /320 &\nok\nok"), 4);
+    let first = |number: u8| 0x80 ^ number;
+    let arrived: Vec<_> = all.iter().map(|delivery| (delivery.packet.clone(), delivery.at)).collect();
+    let joined = bytes(&[(0, 100), (first(1), 1), (1, 39)]);
+    let behind = bytes(&[(1, 60), (2, 100)]);
+    assert_eq!(arrived, [(joined, us(200)), (behind, us(300)), (bytes(&[(3, 100)]), us(400))]);
+    let flips = |place: usize| all[place].damage.map(|hit| (hit.flips, hit.slips));
+    assert_eq!((flips(0), flips(1), flips(2)), (Some((0, 0)), Some((1, 1)), None));
+    let c = link.counters();
+    assert_eq!((c.hit, c.split, c.joined, c.delivered), (2, 1, 2, 3));
+}
+
 /// "if that waits when its transmission ends": without a rate none does.
 #[test]
 fn what_comes_later_has_a_frame_of_its_own() {
