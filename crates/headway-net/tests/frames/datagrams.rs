@@ -105,8 +105,7 @@ async fn frames_with_another_length() {
     let changed = changed.load(Ordering::Relaxed);
     let damaged: u64 = statistics.iter().map(|end| end.damaged_received).sum();
     println!("{changed} frames changed, {damaged} damaged segments");
-    // Of those behind which another follows all is there, if that is no longer than zeros in its place.
-    assert!(changed > 50 && damaged > changed / 3, "{changed} changed, {statistics:?}");
+    assert!(changed > 50 && damaged > changed / 10, "{changed} changed, {statistics:?}");
 }
 
 /// Each frame is hit where its header is: at its beginning, or at its end where the copy is. No segment is damaged then.
