@@ -202,6 +202,18 @@ fn blocks_that_arrive_intact_are_counted() {
     assert_eq!(share("bits 0 255 768 800"), Some(0.5));
     assert_eq!(share("bits 256"), Some(0.75));
     assert_eq!(share("bits"), Some(1.0));
+    // What is behind a place at which bits are missing or added has no use, and neither has another piece.
+    assert_eq!(
+        (share("bits -256.."), share("bits 0 /512"), share("bits +300")),
+        (Some(0.25), Some(0.25), Some(0.25))
+    );
+    assert_eq!(
+        (share("bits -800.."), share("bits ~800..@15%"), share("bits ~0..8@0%")),
+        (Some(1.0), Some(1.0), Some(1.0))
+    );
+    // The second packet has no frame of its own.
+    assert_eq!((share("bits &\nok"), share("bits &\nok 3")), (Some(0.5), Some(0.75)));
+    assert_eq!(share("bits ~0..8@15%"), None, "chance says which");
     assert_eq!(
         (share("hit 1"), share("bits payload 3")),
         (None, None),
