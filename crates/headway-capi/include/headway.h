@@ -169,6 +169,9 @@ typedef struct headway_link_counters {
     uint64_t delivered_damaged;
     uint64_t duplicated;
     uint64_t reordered;
+    uint64_t slipped; /* damaged: with bits missing or added, or split */
+    uint64_t split;   /* frames more than packets, by splits */
+    uint64_t joined;  /* packets without a frame of their own */
 } headway_link_counters;
 
 /* --- the library ------------------------------------------------------------------------------------- */

@@ -19,11 +19,17 @@ Units: rates 10mbit, 500kbit; times 300ms, 2s, 24h; sizes 64KiB, 2MiB, 10MB; sha
 Damage: none, random:P, burst:P:LENGTH[:time], ber:RATE, gilbert:P:R:GOOD:BAD,
         gilbert-bit:P:R:GOOD:BAD (the two rates of state change, then the error rate in each state);
         burst-hit:S:LENGTH: bursts that hit the share S of all packets;
+        modem:P[:ERRORS]: the frame errors of a modem, each as often as the others, or some of them, such \
+        as cut+split: a frame ends early (cut), arrives as two (split) or in one with the next (join), a bit \
+        is missing or was added (slip), or from some bit on 10 to 18 % are wrong (dense);
         trace:FILE: replays a recorded link, packet by packet, and begins again at its end. FILE is a \
         capture (pcap, pcapng), whose damaged packets are those with headway's remark or a wrong TCP \
         checksum, or a text with a line for each fate: `ok 37`, `lost`, `hit payload 3`, `hit header 1`, \
         `hit both 64` (bits, by chance), `hit 1` (where --header-hit says), `bits 161 980` (from the \
-        start of the IP packet), `bits tcp 5`, `bits payload 0 7`; `#` starts a remark."
+        start of the IP packet), `bits tcp 5`, `bits payload 0 7`; `#` starts a remark. A line of bits may \
+        also have -161 or -161..169 (missing), -8000.. (the frame ends early), +161 or +161*8 (added in \
+        front), /4000 (another frame begins), & (its end is missing) and ~0..1600@15% (each is flipped with \
+        this probability)."
     };
 }
 

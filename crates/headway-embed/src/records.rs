@@ -73,4 +73,7 @@ pub const LINK_COUNTERS: &Fields<LinkCounters> = &[
     ("delivered_damaged", |of| of.delivered_damaged),
     ("duplicated", |of| of.duplicated),
     ("reordered", |of| of.reordered),
+    ("slipped", |of| of.slipped),
+    ("split", |of| of.split),
+    ("joined", |of| of.joined),
 ];

@@ -24,8 +24,8 @@ fn config(damage: &str) -> LinkConfig {
 }
 
 fn carry(bencher: Bencher, config: LinkConfig) {
-    let mut link: Link<Box<[u8]>> = Link::new(config, 1);
-    let mut pool: Vec<Box<[u8]>> = (0..1_000).map(|_| vec![0; 1500].into()).collect();
+    let mut link: Link<Vec<u8>> = Link::new(config, 1);
+    let mut pool: Vec<Vec<u8>> = (0..1_000).map(|_| vec![0; 1500]).collect();
     let mut now = Instant::ZERO;
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {
         for id in 0..PACKETS {
@@ -36,7 +36,7 @@ fn carry(bencher: Bencher, config: LinkConfig) {
                     pool.push(delivery.packet);
                 }
             }
-            let packet = pool.pop().unwrap_or_else(|| vec![0; 1500].into());
+            let packet = pool.pop().unwrap_or_else(|| vec![0; 1500]);
             // A nanosecond late, so that the next one finds the link busy: every other packet is queued.
             let at = if id % 2 == 0 { now } else { now + Duration::from_nanos(1) };
             if let headway_link::EnqueueResult::Dropped(packet) =

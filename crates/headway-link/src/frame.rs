@@ -21,6 +21,35 @@ pub struct Frame<P> {
     pub enqueued: Instant,
 }
 
+/// A packet, or a buffer that holds one at its start, whose length damage may change.
+pub trait PacketBuffer: AsMut<[u8]> + Clone {
+    /// From now on the packet is the first `len` bytes of what [`AsMut`] gives, which may be more than there were. Which bytes
+    /// are there then does not matter: all are written afterwards.
+    fn set_len(&mut self, len: usize);
+}
+
+impl PacketBuffer for Vec<u8> {
+    fn set_len(&mut self, len: usize) {
+        self.resize(len, 0);
+    }
+}
+
+impl<P: PacketBuffer> Frame<P> {
+    /// The same with these bytes as its packet.
+    pub(crate) fn with(&self, bytes: &[u8]) -> Self {
+        let mut other = self.clone();
+        other.write(bytes);
+        other
+    }
+
+    /// The packet is these bytes now.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        self.packet.set_len(bytes.len());
+        self.len = bytes.len();
+        self.bytes_mut().copy_from_slice(bytes);
+    }
+}
+
 impl<P: AsMut<[u8]>> Frame<P> {
     /// The bytes of the packet.
     pub fn bytes_mut(&mut self) -> &mut [u8] {

@@ -5,7 +5,7 @@
 //! [`Link::next_event`] says when to poll next. The same link thus runs in virtual time and in real
 //! time. It knows nothing of TCP: each packet comes with the place where its [`Headers`] end.
 //!
-//! Damage flips bits of the real bytes; nothing is a flag. [`Damage`] says which packets are hit,
+//! Damage changes the real bytes; nothing is a flag. Most of it flips bits; some changes lengths ([`Edit`]). [`Damage`] says which packets are hit,
 //! [`LinkConfig::header_hit`] and [`HitZone`] say where, [`FrameCheck`] says what the link does with
 //! a damaged frame. [`Delivery::damage`] informs an observer of what was done; a receiver under test must
 //! find out by its checksums. A [`Trace`] replays a link that was recorded.
@@ -56,10 +56,10 @@ mod schedule;
 mod trace;
 
 pub use config::{Headers, LinkConfig};
-pub use damage::{BurstClock, Damage, FrameCheck, Hit, HitZone};
+pub use damage::{BurstClock, Damage, FrameCheck, FrameError, FrameErrors, Hit, HitZone};
 pub use delay::{DelaySteps, DelayTable, JitterModel, ParseDelayTableError};
 pub use error::ParseLinkError;
-pub use frame::Frame;
+pub use frame::{Frame, PacketBuffer};
 pub use impairments::{Loss, Mutes};
 pub use link::{Classifier, Delivery, Link};
 pub use measures::{Histogram, LinkCounters, Quantiles, bound, share_hit};
@@ -68,4 +68,4 @@ pub use queue::{
     Aqm, Codel, DropTail, EnqueueResult, FqCodel, ManagedQueue, Pie, QueueDiscipline, QueueLimit, Red,
 };
 pub use rate::{DeliveryTrace, ParseDeliveryTraceError, Policer, RateSteps};
-pub use trace::{BitOrigin, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};
+pub use trace::{BitOrigin, Edit, Fate, HitPlace, ParseTraceError, Trace, TraceBuilder, TraceTooLong};

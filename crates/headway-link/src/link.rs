@@ -2,10 +2,10 @@
 
 use crate::{
     EnqueueResult, Frame, FrameCheck, Headers, Histogram, Hit, LinkConfig, LinkCounters, ManagedQueue,
-    QueueDiscipline,
+    PacketBuffer, QueueDiscipline,
     damage::{Effect, Outcome},
     delay::{PacketInFlight, Propagation},
-    impairments::{Arq, Impairments, Ticket},
+    impairments::{Arq, Impairments, OpenFrame, Ticket},
     random::Streams,
     rate::{Serializer, TokenBucket},
 };
@@ -14,8 +14,8 @@ use headway_units::Instant;
 /// One direction of a link, in stages: a policer, a queue, a transmitter, what goes wrong while it transmits, and the
 /// way to the receiver.
 ///
-/// `P` is a packet, or a buffer that holds one at its start. It is cloned for duplicates only. `Q` is the
-/// queue discipline.
+/// `P` is a packet, or a buffer that holds one at its start. It is cloned for duplicates, and for the other part of a frame that is
+/// split, only. `Q` is the queue discipline.
 ///
 /// Time must not run backwards from call to call.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Link<P, Q = ManagedQueue<P>> {
     serializer: Serializer,
     impairments: Impairments,
     arq: Option<Arq<Frame<P>, Frame<P>>>,
+    /// The frame that was transmitted last, if its end is missing.
+    open: Option<OpenFrame<P>>,
     propagation: Propagation<P>,
     /// All that happens to an intact frame is the same delay: on most links.
     only_delays: bool,
@@ -45,7 +47,7 @@ pub struct Delivery<P> {
     pub packet: P,
     /// When its last bit arrived.
     pub at: Instant,
-    /// How many bytes of the buffer are the packet: the `wire_len` it was enqueued with.
+    /// How many bytes of the buffer are the packet: the `wire_len` it was enqueued with, unless damage changed it.
     pub len: usize,
     /// What damage was done to it. For observers: a receiver finds out by its checksums.
     pub damage: Option<Hit>,
@@ -53,7 +55,7 @@ pub struct Delivery<P> {
     pub duplicate: bool,
 }
 
-impl<P: AsMut<[u8]> + Clone> Link<P> {
+impl<P: PacketBuffer> Link<P> {
     /// A link that has carried nothing yet, with the queue that [`LinkConfig::aqm`] names. All its randomness
     /// comes from `seed`.
     pub fn new(config: LinkConfig, seed: u64) -> Self {
@@ -71,14 +73,15 @@ impl<P: AsMut<[u8]> + Clone> Link<P> {
     pub fn succeeding(config: LinkConfig, seed: u64, earlier: &Self) -> Self {
         let mut link = Self { classifier: earlier.classifier, ..Self::new(config, seed) };
         let free_at = earlier.serializer.free_after(earlier.queue.lengths());
-        let ends = (!earlier.queue.is_empty()).then_some((earlier.serializer.free_at(), free_at));
+        let is_waiting = !earlier.queue.is_empty() || earlier.open.is_some();
+        let ends = is_waiting.then_some((earlier.serializer.free_at(), free_at));
         link.serializer.occupy_until(free_at);
         link.propagation.hold_until(earlier.propagation.latest_arrival(ends));
         link
     }
 }
 
-impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
+impl<P: PacketBuffer, Q: QueueDiscipline<P>> Link<P, Q> {
     /// A link that has carried nothing yet, with this queue.
     pub fn with_queue(config: LinkConfig, queue: Q, seed: u64) -> Self {
         let streams = Streams::new(seed);
@@ -92,6 +95,7 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
                 FrameCheck::Arq(max_retransmissions) => Some(Arq::new(max_retransmissions)),
                 FrameCheck::Keep | FrameCheck::Drop => None,
             },
+            open: None,
             propagation: Propagation::new(&config, &streams),
             only_delays: config.mute.is_empty()
                 && config.loss.is_zero()
@@ -184,7 +188,9 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     /// The earlier of `arrival` and the first time at which what is transmitted next may arrive.
     #[inline(never)]
     fn next_of(&self, arrival: Option<Instant>) -> Option<Instant> {
-        let later = self.next_start().map(|(start, _)| start + self.propagation.least_delay());
+        let open = self.open.as_ref().map(|open| open.end);
+        let start = self.next_start().map(|(start, _)| start).or(open);
+        let later = start.map(|start| start + self.propagation.least_delay());
         match (arrival, later) {
             (Some(arrival), Some(later)) => Some(arrival.min(later)),
             (arrival, later) => arrival.or(later),
@@ -236,14 +242,16 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     /// way. Duplicates are not counted.
     pub fn in_link(&self) -> usize {
         let in_arq = self.arq.as_ref().map_or(0, Arq::len);
-        self.queue.len() + in_arq + self.propagation.originals()
+        let is_held = self.open.as_ref().is_some_and(|open| open.held.is_some());
+        self.queue.len() + in_arq + usize::from(is_held) + self.propagation.originals()
     }
 
     /// Begins every transmission that is due by `now`.
     #[inline]
     fn advance(&mut self, now: Instant) {
         // Nothing begins while the transmitter is busy.
-        if self.serializer.free_at() <= now && (!self.queue.is_empty() || self.arq.is_some()) {
+        let may_go_on = !self.queue.is_empty() || self.arq.is_some() || self.open.is_some();
+        if self.serializer.free_at() <= now && may_go_on {
             self.begin_due(now);
         }
     }
@@ -252,7 +260,10 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     #[inline(never)]
     fn begin_due(&mut self, now: Instant) {
         while self.serializer.free_at() <= now {
-            let Some((start, source)) = self.next_start().filter(|&(start, _)| start <= now) else { return };
+            let Some((start, source)) = self.next_start().filter(|&(start, _)| start <= now) else {
+                // Nothing follows without a gap.
+                return self.close();
+            };
             match source {
                 Source::Queue => {
                     // The queue may have dropped all that waited.
@@ -291,8 +302,8 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         }
         // A packet that is lost moves the damage model on like any other: which ones are hit does not
         // depend on the loss.
-        let outcome = self.impairments.damage(&mut frame, start, Effect::Flip);
-        if self.only_delays && outcome == Outcome::Intact {
+        let outcome = self.impairments.damage(&mut frame, start, Effect::Apply);
+        if self.only_delays && outcome == Outcome::Intact && self.open.is_none() {
             let at = self.propagation.schedule_alike(end);
             let Frame { packet, len, .. } = frame;
             self.propagation.send(PacketInFlight { at, packet, len, damage: None, duplicate: false });
@@ -305,16 +316,73 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
     #[inline(never)]
     fn finish(&mut self, frame: Frame<P>, outcome: Outcome, start: Instant, end: Instant) {
         let is_mute = self.is_mute(start, end);
+        let is_edited = matches!(outcome, Outcome::Edited(_));
+        let pieces = if is_edited { self.impairments.edited() } else { Vec::new() };
         if self.is_lost(outcome, is_mute) {
-            return;
+            return self.close();
         }
         let damage = self.count_hit(outcome);
+        if !frame.exposed {
+            self.close();
+        }
+        if is_edited || self.open.is_some() {
+            return self.finish_edited(frame, damage, pieces, end);
+        }
         if damage.is_some() && self.config.frame_check == FrameCheck::Drop {
             self.counters.frame_check_drops += 1;
             return;
         }
         let at = self.propagation.arrival(end);
         self.send(frame, at, damage);
+    }
+
+    /// As [`finish`](Self::finish), of a frame whose length changed or that is in one with the frame before it. `pieces` are
+    /// what it was split into, behind the first.
+    #[inline(never)]
+    fn finish_edited(
+        &mut self,
+        mut frame: Frame<P>,
+        damage: Option<Hit>,
+        pieces: Vec<Vec<u8>>,
+        end: Instant,
+    ) {
+        let has_end = !damage.is_some_and(|hit| hit.no_end);
+        if self.config.frame_check == FrameCheck::Drop {
+            self.counters.frame_check_drops += 1;
+            self.open = (!has_end).then_some(OpenFrame { end, held: None });
+            return;
+        }
+        self.counters.split += pieces.len() as u64;
+        let others: Vec<_> = pieces.into_iter().map(|piece| frame.with(&piece)).collect();
+        // What is in front of it was damaged by itself.
+        let mut damage_in_front = damage;
+        if let Some(open) = self.open.take() {
+            match open.join(&mut frame) {
+                Ok((joined, hit)) => {
+                    self.counters.joined += 1;
+                    (frame, damage_in_front) = (joined, Some(hit));
+                }
+                Err(open) => {
+                    self.open = Some(open);
+                    self.close();
+                }
+            }
+        }
+        let mut frames = vec![(frame, damage_in_front)];
+        frames.extend(others.into_iter().map(|frame| (frame, damage)));
+        let last = if has_end { None } else { frames.pop() };
+        if !frames.is_empty() {
+            let at = self.propagation.arrival(end);
+            frames.into_iter().for_each(|(frame, damage)| self.send(frame, at, damage));
+        }
+        self.open = last.map(|(frame, damage)| OpenFrame { end, held: damage.map(|hit| (frame, hit)) });
+    }
+
+    /// Nothing follows in the frame whose end is missing: it is handed up as it is.
+    fn close(&mut self) {
+        let Some(OpenFrame { end, held: Some((frame, hit)) }) = self.open.take() else { return };
+        let at = self.propagation.arrival(end);
+        self.send(frame, at, Some(hit));
     }
 
     /// The transmitter is busy with a frame of `len` bytes from `start` on. Gives the end.
@@ -341,15 +409,17 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
         // The receiving end drops a damaged copy; the frame here is the sending end's own.
         let outcome = self.impairments.damage(&mut frame, start, Effect::Spare);
         let is_mute = self.is_mute(start, end);
+        let is_joined = self.open.take().is_some_and(|open| open.end == start) && frame.exposed;
         if ticket.is_none() && self.is_lost(outcome, false) {
             return;
         }
-        self.count_hit(outcome);
+        let hit = self.count_hit(outcome);
+        self.open = hit.filter(|hit| hit.no_end).map(|_| OpenFrame { end, held: None });
         let ready = self.propagation.answer(end);
         let at = self.propagation.arrival(end);
         let Some(arq) = &mut self.arq else { return };
         let ticket = ticket.unwrap_or_else(|| arq.number());
-        if outcome == Outcome::Intact && !is_mute {
+        if outcome == Outcome::Intact && !is_mute && !is_joined {
             arq.arrived(ticket, at, frame);
         } else if !arq.damaged(ticket, at, ready, frame) {
             self.counters.frame_check_drops += 1;
@@ -376,10 +446,11 @@ impl<P: AsMut<[u8]> + Clone, Q: QueueDiscipline<P>> Link<P, Q> {
 
     #[inline]
     fn count_hit(&mut self, outcome: Outcome) -> Option<Hit> {
-        let Outcome::Hit(hit) = outcome else { return None };
+        let (Outcome::Hit(hit) | Outcome::Edited(hit)) = outcome else { return None };
         self.counters.hit += 1;
         self.counters.hit_in_header += u64::from(hit.header);
         self.counters.flipped_bits += u64::from(hit.flips);
+        self.counters.slipped += u64::from(hit.slips > 0);
         Some(hit)
     }
 

@@ -69,6 +69,8 @@ fn fates_are_the_same_everywhere() {
         ("gilbert:1%:20%:0%:80%", "drop", 0xa81b_04e6_26b4_7cd3),
         ("gilbert-bit:1e-6:1e-4:1e-7:1e-2", "keep", 0x9357_a795_3ea5_b38f),
         ("burst:5%:5", "arq:3", 0x418a_a71b_7027_795b),
+        ("modem:20%", "keep", 0x9bdf_0129_b0f6_1987),
+        ("modem:20%", "arq:3", 0x6452_31a0_2a7b_da5b),
     ];
     let found = expected.map(|(damage, check, _)| (damage, check, fates(damage, check)));
     assert!(found == expected, "{found:#018x?}");

@@ -8,6 +8,7 @@ mod disciplines;
 mod disorder;
 mod golden;
 mod jitter;
+mod lengths;
 mod placement;
 mod statistics;
 mod streams;

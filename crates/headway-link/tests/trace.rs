@@ -202,9 +202,42 @@ fn blocks_that_arrive_intact_are_counted() {
     assert_eq!(share("bits 0 255 768 800"), Some(0.5));
     assert_eq!(share("bits 256"), Some(0.75));
     assert_eq!(share("bits"), Some(1.0));
+    // What is behind a place at which bits are missing or added has no use, and neither has another piece.
+    assert_eq!(
+        (share("bits -256.."), share("bits 0 /512"), share("bits +300")),
+        (Some(0.25), Some(0.25), Some(0.25))
+    );
+    assert_eq!(
+        (share("bits -800.."), share("bits ~800..@15%"), share("bits ~0..8@0%")),
+        (Some(1.0), Some(1.0), Some(1.0))
+    );
+    // The second packet has no frame of its own.
+    assert_eq!((share("bits &\nok"), share("bits &\nok 3")), (Some(0.5), Some(0.75)));
+    assert_eq!(share("bits ~0..8@15%"), None, "chance says which");
     assert_eq!(
         (share("hit 1"), share("bits payload 3")),
         (None, None),
         "chance, or the packet's headers, say where"
     );
+}
+
+/// What `reference/recordings/README.md` says of the recording, and what it does to packets.
+#[test]
+fn recordings_of_real_radios_are_traces() {
+    let read = |name: &str| -> Trace {
+        let path = format!("{}/../../reference/recordings/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap().parse().unwrap()
+    };
+    let (frames, packets) = (read("cc2500.txt"), read("cc2500-36.txt"));
+    let hit = frames.fates().filter(|fate| fate.is_hit()).count();
+    let lost = frames.fates().filter(|fate| **fate == Fate::Lost).count();
+    let cut = frames.fates().filter(|fate| matches!(fate, Fate::Edits { .. })).count();
+    assert_eq!((frames.packets(), hit, cut, lost), (1001, 71, 11, 1));
+    assert_eq!((packets.packets(), packets.fates().filter(|fate| **fate == Fate::Ok).count()), (27, 3));
+    for (trace, len, slipped) in [(frames, 16, 11), (packets, 576, 0)] {
+        let expected = (trace.share_hit() * trace.packets() as f64).round() as u64;
+        let config = LinkConfig { damage: Damage::Trace(trace.clone()), ..LinkConfig::default() };
+        let (link, _) = run(config, 1, trace.packets() as usize, len);
+        assert_eq!((link.counters().hit, link.counters().slipped), (expected, slipped));
+    }
 }

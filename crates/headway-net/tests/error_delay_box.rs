@@ -48,9 +48,15 @@ fn due(deliveries: &[Delivery<Frame>]) -> Vec<u64> {
 /// Same configuration, same seed: the bytes and times are those of the simulator's link.
 #[test]
 fn it_equals_the_link_of_the_simulator() {
+    for damage in ["burst:5%:5", "modem:20%"] {
+        equals_the_link_of_the_simulator(damage);
+    }
+}
+
+fn equals_the_link_of_the_simulator(damage: &str) {
     let share = |value: &str| value.parse().unwrap();
     let config = LinkConfig {
-        damage: "burst:5%:5".parse().unwrap(),
+        damage: damage.parse().unwrap(),
         header_hit: Some(share("40%")),
         loss: share("2%").into(),
         duplicate: share("1%"),

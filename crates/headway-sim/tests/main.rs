@@ -12,6 +12,7 @@ mod frames;
 mod heavy_loss;
 mod inert;
 mod layers;
+mod lengths;
 mod messages;
 mod modes;
 mod nodes;

@@ -41,7 +41,7 @@ const TRUNKS: [Variant; 4] = [Variant::NewReno, Variant::Sack, Variant::HackSack
 /// The receiver compares every byte with what was sent.
 #[test]
 fn transfers_arrive_whole_through_trunks_of_every_kind() {
-    for damage in ["none", "random:3%", "burst:2%:4"] {
+    for damage in ["none", "random:3%", "burst:2%:4", "modem:5%"] {
         for trunk in TRUNKS
             .iter()
             .flat_map(|&sender| [TrunkMode::Packets, TrunkMode::Split].map(|mode| (sender, mode)))

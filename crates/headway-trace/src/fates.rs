@@ -66,7 +66,8 @@ pub enum FatesError {
 /// Each TCP packet that arrived gives a fate, in the order of the capture:
 ///
 /// - a packet with the comment `damaged: N bits flipped` (as in headway's captures) is hit in N bits of
-///   its payload, or of header and payload with `, header hit`;
+///   its payload, or of header and payload with `, header hit`; the comment does not say where bits slipped, which count as
+///   one flipped bit;
 /// - a packet whose TCP checksum is wrong is hit in one bit: of its payload if the header checksum (TCP
 ///   HACK) is valid, otherwise of any place. The actual number of bits is unknown;
 /// - every other packet is intact.
@@ -169,15 +170,24 @@ fn classify(packet: &Packet<'_>, scratch: &mut Vec<u8>) -> Option<(Flow, Fate, u
     Some((flow, fate, tcp.segment.payload.len() as u64))
 }
 
-/// `damaged: 3 bits flipped` or `damaged: 1 bit flipped, header hit`.
+/// `damaged: 3 bits flipped`, `damaged: 1 bit flipped, header hit` or
+/// `damaged: 0 bits flipped, 800 slipped, end missing, header hit`.
 fn parse_comment(comment: &[u8]) -> Option<Fate> {
     let rest = std::str::from_utf8(comment).ok()?.strip_prefix("damaged: ")?;
     let (flips, rest) = rest.split_once(' ')?;
-    let flips = flips.parse().ok().filter(|flips| *flips > 0)?;
-    let place = match rest.strip_prefix("bits flipped").or_else(|| rest.strip_prefix("bit flipped"))? {
+    let mut flips: u32 = flips.parse().ok()?;
+    let mut rest = rest.strip_prefix("bits flipped").or_else(|| rest.strip_prefix("bit flipped"))?;
+    if let Some((slips, behind)) = rest.strip_prefix(", ").and_then(|rest| rest.split_once(" slipped")) {
+        slips.parse::<u32>().ok()?;
+        (flips, rest) = (flips.max(1), behind);
+    }
+    if let Some(behind) = rest.strip_prefix(", end missing") {
+        (flips, rest) = (flips.max(1), behind);
+    }
+    let place = match rest {
         "" => HitPlace::Payload,
         ", header hit" => HitPlace::Both,
         _ => return None,
     };
-    Some(Fate::Hit { flips, place })
+    (flips > 0).then_some(Fate::Hit { flips, place })
 }

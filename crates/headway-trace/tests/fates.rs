@@ -75,6 +75,24 @@ fn a_replay_of_a_capture_hits_the_same_packets() {
     assert_eq!(read_fates("one.pcapng", PathDirection::Forward, &again[..]).unwrap(), trace);
 }
 
+/// What the comment does not place counts as one bit.
+#[test]
+fn frames_with_another_length_are_hit() {
+    let mut capture = Capture::new(Vec::new(), &["receiver"]).unwrap();
+    let data = segment(SENDER, RECEIVER, 500);
+    for comment in [
+        "damaged: 0 bits flipped, 800 slipped",
+        "damaged: 3 bits flipped, 1 slipped, header hit",
+        "damaged: 0 bits flipped, end missing",
+        "damaged: 0 bits flipped, 9 slipped, end missing, header hit",
+        "damaged: 0 bits flipped",
+    ] {
+        capture.packet(0, Instant::ZERO, &data, Direction::Inbound, Some(comment)).unwrap();
+    }
+    let trace = read_fates("", PathDirection::Forward, &capture.finish().unwrap()[..]).unwrap();
+    assert_eq!(text(&trace), "hit payload 1, hit both 3, hit payload 1, hit both 1, ok");
+}
+
 /// Without comments the checksums decide; packets captured before the link are ignored.
 #[test]
 fn wrong_checksums_are_damage() {

@@ -249,6 +249,17 @@ pub fn is_header_corrupted(bytes: &[u8]) -> bool {
     }
 }
 
+/// How many bytes a packet is shorter than its IP header says: of a frame that ended early. 0 without a whole header, and if
+/// the checksum (IPv4) of that is wrong.
+pub fn missing(bytes: &[u8]) -> usize {
+    let stated = match bytes.first().map(|first| first >> 4) {
+        Some(4) => ipv4::stated_len(bytes),
+        Some(6) => ipv6::stated_len(bytes),
+        _ => None,
+    };
+    stated.unwrap_or(0).saturating_sub(bytes.len())
+}
+
 /// The first `N` bytes of `bytes`.
 #[inline]
 fn fixed<'a, const N: usize>(bytes: &'a [u8], part: &'static str) -> Result<&'a [u8; N], ParseError> {

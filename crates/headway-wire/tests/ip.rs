@@ -1,6 +1,6 @@
 //! IP packets that are not as we write them.
 
-use headway_wire::ip::{Datagram, is_header_corrupted};
+use headway_wire::ip::{Datagram, is_header_corrupted, missing};
 use headway_wire::{Dscp, Ecn, IpHeader, ParseError, Segment, checksum, layout};
 
 /// An IPv4 packet with a right header checksum. `options` is whole words.
@@ -181,4 +181,20 @@ fn layout_looks_at_lengths_only() {
     }
     packet[36] = 0x40;
     assert_eq!(layout(&packet), None);
+}
+
+#[test]
+fn what_a_frame_that_ended_early_lacks_is_known_if_its_header_is_right() {
+    for (packet, header) in
+        [(v4(&[], 0, 6, &tcp()), 20), (v4(&[1; 8], 0, 6, &tcp()), 28), (v6(6, &tcp()), 40)]
+    {
+        for len in 0..packet.len() {
+            let lacking = if len < header { 0 } else { packet.len() - len };
+            assert_eq!(missing(&packet[..len]), lacking, "{len} of {}", packet.len());
+        }
+        assert_eq!(missing(&[&packet[..], &[0; 9]].concat()), 0, "longer than it says");
+    }
+    let mut damaged = v4(&[], 0, 6, &tcp());
+    damaged[2] ^= 1;
+    assert_eq!((missing(&damaged), missing(&[0x99; 60])), (0, 0));
 }

@@ -166,6 +166,9 @@ pub(super) fn summary(report: &BoxReport) -> Vec<String> {
 pub(super) fn notes(lane: &LaneReport) -> Vec<String> {
     let LaneReport { link, port, to, from, .. } = lane;
     let counts = [
+        (link.slipped, "of the damaged frames with bits missing or added, or split".to_owned()),
+        (link.split, "frames more than packets, by splits".to_owned()),
+        (link.joined, "packets joined to the frame before".to_owned()),
         (link.frame_check_drops, "damaged frames dropped by the frame check".to_owned()),
         (link.arq_retransmissions, "frames retransmitted by the link".to_owned()),
         (lane.in_link as u64, "packets still in the link".to_owned()),

@@ -36,6 +36,8 @@ fn counts(lane: &LaneReport) -> String {
         link.offered, link.hit, link.hit_in_header, link.lost, link.queue_drops
     );
     let others = [
+        (link.slipped, "with bits missing or added, or split"),
+        (link.joined, "joined to the frame before"),
         (link.frame_check_drops, "dropped by the frame check"),
         (link.policed, "dropped by the policer"),
         (link.muted, "dropped while the link was mute"),

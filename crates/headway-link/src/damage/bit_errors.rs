@@ -51,6 +51,7 @@ impl BitErrors {
             | Damage::Random { .. }
             | Damage::Burst { .. }
             | Damage::Gilbert { .. }
+            | Damage::Modem { .. }
             | Damage::Trace(_) => None,
         }
     }

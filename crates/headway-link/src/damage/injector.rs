@@ -1,12 +1,14 @@
-//! Damages packets: decides which and where, and flips the bits.
+//! Damages packets: decides which and where, and changes the bits.
 
 use super::{
     bit_errors::BitErrors,
+    edits::{self, Edited},
+    frame_errors::{FrameError, FrameErrors},
     packet_errors::PacketErrors,
     place::{Placer, Zone},
 };
 use crate::{
-    BitOrigin, Damage, Fate, Frame, Headers, HitPlace, HitZone, LinkConfig,
+    BitOrigin, Damage, Edit, Fate, Frame, Headers, HitPlace, HitZone, LinkConfig, PacketBuffer,
     random::{Chance, Stream},
     trace::Replay,
 };
@@ -17,26 +19,34 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hit {
-    /// Bits flipped, all distinct; at least 1.
+    /// Bits flipped, all distinct; at least 1, unless the length changed too.
     pub flips: u32,
-    /// Whether one of them is before the payload.
+    /// Bits missing or added, and places at which the frame was split.
+    pub slips: u32,
+    /// Whether one of these bits and places is before the payload.
     pub header: bool,
+    /// Whether the end of the frame is missing, so that the next packet may follow in it.
+    pub no_end: bool,
 }
 
-/// `3 bits flipped` or `1 bit flipped, header hit`.
+/// `3 bits flipped`, `1 bit flipped, header hit` or `0 bits flipped, 800 slipped, end missing, header hit`.
 impl fmt::Display for Hit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = if self.flips == 1 { "bit" } else { "bits" };
-        let place = if self.header { ", header hit" } else { "" };
-        write!(f, "{} {bits} flipped{place}", self.flips)
+        write!(f, "{} {bits} flipped", self.flips)?;
+        if self.slips > 0 {
+            write!(f, ", {} slipped", self.slips)?;
+        }
+        f.write_str(if self.no_end { ", end missing" } else { "" })?;
+        f.write_str(if self.header { ", header hit" } else { "" })
     }
 }
 
 /// What a hit does to the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Its bits are flipped.
-    Flip,
+    /// Its bits are changed.
+    Apply,
     /// Nothing: the damaged copy is another one, which no one will see.
     Spare,
 }
@@ -46,7 +56,9 @@ pub(crate) enum Effect {
 pub(crate) enum Outcome {
     Intact,
     Hit(Hit),
-    /// Only a trace loses packets.
+    /// Its length changed, or it is split or has no end: [`Injector::edited`] says what arrives.
+    Edited(Hit),
+    /// Only a trace loses packets, and what leaves no byte of them.
     Lost,
 }
 
@@ -70,6 +82,7 @@ enum Model {
     None,
     Packets(PacketErrors),
     Bits(BitErrors),
+    Modem(PacketErrors, FrameErrors),
     Trace(Replay),
 }
 
@@ -81,7 +94,10 @@ impl Injector {
             _ => None,
         };
         let model = PacketErrors::new(damage, config.nominal_rate(), config.overhead, &mut which)
-            .map(Model::Packets)
+            .map(|packets| match *damage {
+                Damage::Modem { errors, .. } => Model::Modem(packets, errors),
+                _ => Model::Packets(packets),
+            })
             .or_else(|| BitErrors::new(damage, &mut which).map(Model::Bits))
             .or_else(replay)
             .unwrap_or(Model::None);
@@ -92,6 +108,7 @@ impl Injector {
             placer: Placer::default(),
             wrong: Vec::new(),
             place,
+            edited: Vec::new(),
         };
         Self { model, which, hitter }
     }
@@ -101,7 +118,7 @@ impl Injector {
     #[inline]
     pub(crate) fn pass(
         &mut self,
-        frame: &mut Frame<impl AsMut<[u8]>>,
+        frame: &mut Frame<impl PacketBuffer>,
         start: Instant,
         effect: Effect,
     ) -> Outcome {
@@ -115,8 +132,21 @@ impl Injector {
                 }
             }
             Model::Bits(model) => self.hitter.hit_bits(model, &mut self.which, frame, effect),
+            Model::Modem(model, errors) => {
+                if model.hits(start, &mut self.which) {
+                    let error = errors.draw(&mut self.which);
+                    self.hitter.edit_once(error, frame, effect)
+                } else {
+                    Outcome::Intact
+                }
+            }
             Model::Trace(replay) => self.hitter.replay(replay, frame, effect),
         }
+    }
+
+    /// What arrives of the frame that [`pass`](Self::pass) said is edited, apart from its first piece, which the frame holds.
+    pub(crate) fn edited(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.hitter.edited)
     }
 }
 
@@ -129,6 +159,8 @@ struct Hitter {
     placer: Placer,
     wrong: Vec<u64>,
     place: Stream,
+    /// The pieces behind the first of the frame that was edited last.
+    edited: Vec<Vec<u8>>,
 }
 
 impl Hitter {
@@ -169,12 +201,53 @@ impl Hitter {
         flipped.hit().into()
     }
 
+    /// A frame error hits a frame.
+    #[inline(never)]
+    fn edit_once(
+        &mut self,
+        error: FrameError,
+        frame: &mut Frame<impl PacketBuffer>,
+        effect: Effect,
+    ) -> Outcome {
+        let headers = frame.headers;
+        let zone = zone(self.zone, headers, frame.bytes_mut().len());
+        let mut place = None;
+        self.placer.place(1, zone, self.header_hit, &mut self.place, |bit| place = Some(bit as u32));
+        let Some(place) = place else { return Outcome::Intact };
+        let edit = error.edit(place, &mut self.place);
+        self.edit(0, zone.data, &[edit], frame, effect)
+    }
+
+    /// A frame is edited. Places count from bit `origin` on; its headers end before bit `data`.
+    fn edit(
+        &mut self,
+        origin: u64,
+        data: u64,
+        edits: &[Edit],
+        frame: &mut Frame<impl PacketBuffer>,
+        effect: Effect,
+    ) -> Outcome {
+        let Some(Edited { mut pieces, hit }) =
+            edits::apply(frame.bytes_mut(), origin, data, edits, &mut self.place)
+        else {
+            return Outcome::Intact;
+        };
+        if pieces.is_empty() {
+            return Outcome::Lost;
+        }
+        if effect == Effect::Apply {
+            self.edited = pieces.split_off(1);
+            frame.write(&pieces[0]);
+        }
+        if hit.slips > 0 || hit.no_end { Outcome::Edited(hit) } else { Outcome::Hit(hit) }
+    }
+
     /// A frame has the next fate of a recorded link.
     #[inline(never)]
     fn replay(
         &mut self,
         replay: &mut Replay,
-        frame: &mut Frame<impl AsMut<[u8]>>,
+        frame: &mut Frame<impl PacketBuffer>,
         effect: Effect,
     ) -> Outcome {
         let fate = match replay.next() {
@@ -183,6 +256,10 @@ impl Hitter {
             fate => fate,
         };
         let headers = frame.headers;
+        if let Fate::Edits { from, edits } = fate {
+            let data = zone(self.zone, headers, frame.bytes_mut().len()).data;
+            return self.edit(origin(*from, headers), data, edits, frame, effect);
+        }
         let bytes = frame.bytes_mut();
         let zone = zone(self.zone, headers, bytes.len());
         let mut flipped = Flipped::new(bytes, zone, effect);
@@ -204,7 +281,7 @@ impl Hitter {
                 let flips = u64::from(*flips).max(1);
                 self.placer.place(flips, zone, header_hit, &mut self.place, |bit| flipped.flip(bit));
             }
-            Fate::Ok | Fate::Lost => {}
+            Fate::Ok | Fate::Lost | Fate::Edits { .. } => {}
         }
         flipped.hit().into()
     }
@@ -240,13 +317,13 @@ struct Flipped<'a> {
 
 impl<'a> Flipped<'a> {
     fn new(bytes: &'a mut [u8], zone: Zone, effect: Effect) -> Self {
-        Self { bytes, zone, effect, hit: Hit { flips: 0, header: false } }
+        Self { bytes, zone, effect, hit: Hit { flips: 0, slips: 0, header: false, no_end: false } }
     }
 
     #[inline]
     fn flip(&mut self, bit: u64) {
         // The first bit on the wire is the most significant one of its byte.
-        if self.effect == Effect::Flip {
+        if self.effect == Effect::Apply {
             self.bytes[(bit / 8) as usize] ^= 0x80 >> (bit % 8);
         }
         self.hit.flips += 1;

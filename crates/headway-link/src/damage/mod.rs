@@ -1,7 +1,9 @@
 //! Which packets are damaged, where, and what the link does with them then.
 
 mod bit_errors;
+mod edits;
 mod frame_check;
+mod frame_errors;
 mod hit_zone;
 mod injector;
 mod model;
@@ -9,6 +11,7 @@ mod packet_errors;
 mod place;
 
 pub use frame_check::FrameCheck;
+pub use frame_errors::{FrameError, FrameErrors};
 pub use hit_zone::HitZone;
 pub use injector::Hit;
 pub(crate) use injector::{Effect, Injector, Outcome};

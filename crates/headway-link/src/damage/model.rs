@@ -1,5 +1,6 @@
 //! The damage models and how people write them.
 
+use super::FrameErrors;
 use crate::{ParseLinkError, Trace};
 use headway_units::Share;
 use std::{fmt, str::FromStr};
@@ -7,7 +8,7 @@ use std::{fmt, str::FromStr};
 /// Which packets are damaged.
 ///
 /// Written as `none`, `random:2%`, `burst:5%:5`, `burst:5%:5:time`, `burst-hit:20%:5`, `ber:1e-5`,
-/// `gilbert:P:R:GOOD:BAD` or `gilbert-bit:P:R:BER_GOOD:BER_BAD`. `burst-hit:S:L` is `burst:P:L` with
+/// `gilbert:P:R:GOOD:BAD`, `gilbert-bit:P:R:BER_GOOD:BER_BAD`, `modem:10%` or `modem:10%:cut+split`. `burst-hit:S:L` is `burst:P:L` with
 /// the start probability that hits the share S of all packets: P = S / (L - S (L - 1)).
 ///
 /// [`Damage::Trace`] is shown as `trace:NAME` and not read from text: a name is not yet a trace.
@@ -62,6 +63,14 @@ pub enum Damage {
         /// Bit error rate while bad, 0 to 1.
         bad: f64,
     },
+    /// The frame errors of a modem: each packet independently of the others, and each error with the same probability. The
+    /// place where it begins is that of a single flipped bit.
+    Modem {
+        /// Probability that a packet is hit.
+        p: Share,
+        /// What goes wrong with it.
+        errors: FrameErrors,
+    },
     /// A recorded link, packet by packet.
     Trace(Trace),
 }
@@ -80,8 +89,8 @@ pub enum BurstClock {
     Time,
 }
 
-const MODELS: &str = "none, random:P, burst:P:L[:time], burst-hit:S:L, ber:RATE, gilbert:P:R:GOOD:BAD or \
-                      gilbert-bit:P:R:BER_GOOD:BER_BAD, such as random:2% or burst:5%:5";
+const MODELS: &str = "none, random:P, burst:P:L[:time], burst-hit:S:L, ber:RATE, gilbert:P:R:GOOD:BAD, \
+                      gilbert-bit:P:R:BER_GOOD:BER_BAD or modem:P[:ERRORS], such as random:2% or burst:5%:5";
 const RANDOM: &str = "random:P with a share P of packets, such as random:2%";
 const BURST: &str =
     "burst:P:L or burst:P:L:time with a share P and a length of L >= 1 packets, such as burst:5%:5";
@@ -91,17 +100,23 @@ const BIT_ERRORS: &str = "ber:RATE with a bit error rate from 0 to 1, such as be
 const GILBERT: &str = "gilbert:P:R:GOOD:BAD, four shares such as gilbert:1%:20%:0%:80%";
 const GILBERT_BIT: &str = "gilbert-bit:P:R:BER_GOOD:BER_BAD with two shares and two bit error rates, \
                            such as gilbert-bit:1e-6:1e-4:0:1e-2";
+const MODEM: &str = "modem:P or modem:P:ERRORS with a share P of packets and different ones of cut, split, join, slip and dense, \
+                     such as modem:10%:cut+split";
 const TRACE: &str = "a model of chance, such as burst:5%:5 (a trace is read from its file first)";
 
 impl Damage {
     /// Bits flipped in a packet that is hit: 1 for `random`, 64 for `burst` and `gilbert`. `None` for
     /// no damage and for the models that say themselves which bits or how many: those that count in
-    /// bits, and traces.
+    /// bits, modems, and traces.
     pub fn default_flips(&self) -> Option<u32> {
         match self {
             Self::Random { .. } => Some(1),
             Self::Burst { .. } | Self::Gilbert { .. } => Some(64),
-            Self::None | Self::BitErrors { .. } | Self::GilbertBit { .. } | Self::Trace(_) => None,
+            Self::None
+            | Self::BitErrors { .. }
+            | Self::GilbertBit { .. }
+            | Self::Modem { .. }
+            | Self::Trace(_) => None,
         }
     }
 }
@@ -122,6 +137,7 @@ impl FromStr for Damage {
             "ber" => (bit_errors(&parameters), BIT_ERRORS),
             "gilbert" => (gilbert(&parameters), GILBERT),
             "gilbert-bit" => (gilbert_bit(&parameters), GILBERT_BIT),
+            "modem" => (modem(&parameters), MODEM),
             "trace" => (None, TRACE),
             _ => (None, MODELS),
         };
@@ -177,6 +193,15 @@ fn gilbert_bit(parameters: &[&str]) -> Option<Damage> {
     })
 }
 
+fn modem(parameters: &[&str]) -> Option<Damage> {
+    let (p, errors) = match parameters {
+        [p] => (p, FrameErrors::ALL),
+        [p, errors] => (p, errors.parse().ok()?),
+        _ => return None,
+    };
+    Some(Damage::Modem { p: share(p)?, errors })
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -187,6 +212,8 @@ impl fmt::Display for Damage {
             Self::BitErrors { ber } => f.pad(&format!("ber:{ber:e}")),
             Self::Gilbert { p, r, good, bad } => f.pad(&format!("gilbert:{p}:{r}:{good}:{bad}")),
             Self::GilbertBit { p, r, good, bad } => f.pad(&format!("gilbert-bit:{p}:{r}:{good:e}:{bad:e}")),
+            Self::Modem { p, errors: FrameErrors::ALL } => f.pad(&format!("modem:{p}")),
+            Self::Modem { p, errors } => f.pad(&format!("modem:{p}:{errors}")),
             Self::Trace(trace) => f.pad(&format!("trace:{}", trace.name())),
         }
     }
@@ -217,6 +244,8 @@ mod tests {
                 "gilbert-bit:0.0001%:0.01%:0e0:1e-2",
                 Damage::GilbertBit { p: part(1e-6), r: part(1e-4), good: 0.0, bad: 0.01 },
             ),
+            ("modem:10%", Damage::Modem { p: part(0.1), errors: FrameErrors::ALL }),
+            ("modem:10%:cut+dense", Damage::Modem { p: part(0.1), errors: "cut+dense".parse().unwrap() }),
         ] {
             assert_eq!(damage.to_string(), text);
             assert_eq!(text.parse(), Ok(damage), "{text}");
@@ -269,6 +298,12 @@ mod tests {
             ("ber:-1e-5", BIT_ERRORS),
             ("gilbert:1%:20%:0%", GILBERT),
             ("gilbert-bit:1%:20%:0:2", GILBERT_BIT),
+            ("modem", MODEM),
+            ("modem:200%", MODEM),
+            ("modem:10%:", MODEM),
+            ("modem:10%:cut+cut", MODEM),
+            ("modem:10%:cut,split", MODEM),
+            ("modem:10%:noise", MODEM),
         ] {
             let error = text.parse::<Damage>().unwrap_err();
             assert_eq!((error.input.as_str(), error.expected), (text, expected));

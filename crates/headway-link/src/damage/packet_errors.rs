@@ -28,7 +28,7 @@ impl PacketErrors {
         stream: &mut Stream,
     ) -> Option<Self> {
         Some(match *damage {
-            Damage::Random { p } => Self::Random { hit: Chance::new(p) },
+            Damage::Random { p } | Damage::Modem { p, .. } => Self::Random { hit: Chance::new(p) },
             Damage::Burst { p, length, clock } => {
                 let (start, length) = (Chance::new(p), length.max(1));
                 match clock {

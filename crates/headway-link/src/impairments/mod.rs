@@ -3,9 +3,10 @@
 mod arq;
 mod loss;
 mod mute;
+mod open_frame;
 
 use crate::{
-    Frame, LinkConfig,
+    Frame, LinkConfig, PacketBuffer,
     damage::{Effect, Injector, Outcome},
     random::{Chance, Stream, Streams},
 };
@@ -14,6 +15,7 @@ use headway_units::Instant;
 pub use loss::Loss;
 use loss::Losses;
 pub use mute::Mutes;
+pub(crate) use open_frame::OpenFrame;
 
 /// Decides what happens to each frame. Each kind of chance has a random stream of its own.
 #[derive(Clone, Debug)]
@@ -36,13 +38,18 @@ impl Impairments {
     /// Passes a frame whose transmission begins at `start` through the damage model. One that is not
     /// exposed is left alone, and the model ignores it.
     #[inline]
-    pub(crate) fn damage<P: AsMut<[u8]>>(
+    pub(crate) fn damage<P: PacketBuffer>(
         &mut self,
         frame: &mut Frame<P>,
         start: Instant,
         effect: Effect,
     ) -> Outcome {
         if frame.exposed { self.injector.pass(frame, start, effect) } else { Outcome::Intact }
+    }
+
+    /// See [`Injector::edited`].
+    pub(crate) fn edited(&mut self) -> Vec<Vec<u8>> {
+        self.injector.edited()
     }
 
     /// Whether a frame is lost, apart from what a trace says.

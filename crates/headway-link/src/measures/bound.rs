@@ -1,11 +1,13 @@
 //! What a link can carry at best.
 
-use crate::{Damage, damage::share_bad};
+use crate::{Damage, FrameError, damage::share_bad};
 use headway_units::Rate;
 
 /// The share of packets that a damage model hits in the long run, if each has `exposed_len` bytes open
 /// to damage: the whole packet, less the IP header where the [zone](crate::HitZone) leaves it out.
 /// Only the models that count in bits ask for the length.
+///
+/// A packet that is joined to the one before it counts as hit, as on a link that is never idle.
 ///
 /// Bursts counted in time hit as many packets as those counted in packets while a link is never idle
 /// and sends full-sized packets; less otherwise.
@@ -25,6 +27,12 @@ pub fn share_hit(damage: &Damage, exposed_len: usize) -> f64 {
             // (1 - p) / p undamaged packets between bursts of L: L / (L + (1 - p) / p).
             let (p, length) = (p.value(), f64::from(length.max(1)));
             p * length / (1.0 + p * (length - 1.0))
+        }
+        Damage::Modem { p, errors } => {
+            // A packet that is joined to the one before it has no frame of its own.
+            let joins =
+                if errors.has(FrameError::Join) { p.value() / f64::from(errors.count()) } else { 0.0 };
+            p.value() + (1.0 - p.value()) * joins
         }
         Damage::Trace(ref trace) => trace.share_hit(),
         Damage::BitErrors { ber } => hit_in(bits, ber),

@@ -4,8 +4,8 @@ use std::ops::AddAssign;
 
 /// What a link has done so far, in packets unless a name says otherwise.
 ///
-/// Every packet given to the link is accounted for at any time: `offered` is `queue_drops + lost +
-/// frame_check_drops + (delivered - duplicated)` and the packets [in the link](crate::Link::in_link).
+/// Every packet given to the link is accounted for at any time: `offered + split` is `queue_drops + lost +
+/// frame_check_drops + joined + (delivered - duplicated)` and the packets [in the link](crate::Link::in_link).
 /// A link decides what happens to a packet when it begins to transmit it, so `lost`, `hit` and
 /// `frame_check_drops` count up to one delay before the receiver could know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,12 @@ pub struct LinkCounters {
     pub hit_in_header: u64,
     /// Bits flipped.
     pub flipped_bits: u64,
+    /// Transmissions with bits missing or added, or split.
+    pub slipped: u64,
+    /// Frames sent on their way beside the first that one packet became.
+    pub split: u64,
+    /// Packets without a frame of their own: they are in that of the packet before.
+    pub joined: u64,
     /// Damaged frames dropped by the frame check, or by a link ARQ after its last retransmission.
     pub frame_check_drops: u64,
     /// Retransmissions of a link ARQ.
@@ -80,6 +86,9 @@ impl AddAssign for LinkCounters {
             hit,
             hit_in_header,
             flipped_bits,
+            slipped,
+            split,
+            joined,
             frame_check_drops,
             arq_retransmissions,
             delivered,
@@ -104,6 +113,9 @@ impl AddAssign for LinkCounters {
         self.hit += hit;
         self.hit_in_header += hit_in_header;
         self.flipped_bits += flipped_bits;
+        self.slipped += slipped;
+        self.split += split;
+        self.joined += joined;
         self.frame_check_drops += frame_check_drops;
         self.arq_retransmissions += arq_retransmissions;
         self.delivered += delivered;
@@ -142,6 +154,9 @@ mod tests {
             hit: next(),
             hit_in_header: next(),
             flipped_bits: next(),
+            slipped: next(),
+            split: next(),
+            joined: next(),
             frame_check_drops: next(),
             arq_retransmissions: next(),
             delivered: next(),

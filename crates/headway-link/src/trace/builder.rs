@@ -1,6 +1,6 @@
 //! Fates to traces, within bounds.
 
-use super::{Fate, Fates, Run, Trace};
+use super::{Edit, Fate, Fates, Run, Trace};
 use crate::Named;
 
 /// The most runs of equal fates that a trace may have.
@@ -18,6 +18,8 @@ pub struct TraceBuilder {
     packets: u64,
     hit: u64,
     lost: u64,
+    /// The last packet is followed by the next in one frame.
+    has_no_end: bool,
 }
 
 /// A trace may have 1,048,576 changes of fate, 16,777,216 places of bits and 2^48 packets; this one
@@ -58,11 +60,16 @@ impl TraceBuilder {
         let fate = canonical(fate);
         let total =
             self.packets.checked_add(packets).filter(|total| *total <= MAX_PACKETS).ok_or(TraceTooLong)?;
-        let (is_hit, is_lost) = (fate.is_hit(), fate == Fate::Lost);
+        let (is_hit, is_lost, has_no_end) = (fate.is_hit(), fate == Fate::Lost, fate.has_no_end());
+        let joins = self.has_no_end && fate == Fate::Ok;
         match self.runs.last_mut() {
             Some(last) if last.fate == fate => last.packets += packets,
             _ => {
-                let bits = if let Fate::Bits { bits, .. } = &fate { bits.len() } else { 0 };
+                let bits = match &fate {
+                    Fate::Bits { bits, .. } => bits.len(),
+                    Fate::Edits { edits, .. } => edits.len(),
+                    Fate::Ok | Fate::Lost | Fate::Hit { .. } => 0,
+                };
                 if self.runs.len() == MAX_RUNS || bits > MAX_BITS - self.bits {
                     return Err(TraceTooLong);
                 }
@@ -71,7 +78,8 @@ impl TraceBuilder {
             }
         }
         self.packets = total;
-        self.hit += if is_hit { packets } else { 0 };
+        self.has_no_end = has_no_end;
+        self.hit += if is_hit { packets } else { u64::from(joins) };
         self.lost += if is_lost { packets } else { 0 };
         Ok(())
     }
@@ -84,9 +92,24 @@ impl TraceBuilder {
     }
 }
 
+/// In the order of places, each once.
+pub(super) fn sort(edits: &mut Vec<Edit>) {
+    edits.sort_by_key(|edit| edit.order());
+    edits.dedup();
+}
+
 /// The one form of a fate: places of bits ascend and differ; without any, nothing happens.
 fn canonical(fate: Fate) -> Fate {
     match fate {
+        Fate::Edits { from, edits } => {
+            let mut edits = edits.into_vec();
+            sort(&mut edits);
+            let flips = edits.iter().map(|edit| if let Edit::Flip(bit) = edit { Some(*bit) } else { None });
+            match flips.collect::<Option<_>>() {
+                Some(bits) => canonical(Fate::Bits { from, bits }),
+                None => Fate::Edits { from, edits: edits.into() },
+            }
+        }
         Fate::Bits { bits, .. } if bits.is_empty() => Fate::Ok,
         Fate::Bits { from, bits } => {
             let mut bits = bits.into_vec();

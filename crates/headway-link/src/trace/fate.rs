@@ -1,5 +1,6 @@
 //! What becomes of one packet.
 
+use super::Edit;
 use std::fmt;
 
 /// What becomes of one packet.
@@ -25,6 +26,13 @@ pub enum Fate {
         from: BitOrigin,
         /// Their places.
         bits: Box<[u32]>,
+    },
+    /// Its bits are edited: some may be missing, or the frame may end early or have no end.
+    Edits {
+        /// Where counting starts.
+        from: BitOrigin,
+        /// What is done to it. Where one of them is beyond the end of the packet, nothing happens.
+        edits: Box<[Edit]>,
     },
 }
 
@@ -55,10 +63,26 @@ pub enum BitOrigin {
     Payload,
 }
 
+impl BitOrigin {
+    /// The first words of a line that counts from here.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Ip => "bits",
+            Self::Tcp => "bits tcp",
+            Self::Payload => "bits payload",
+        }
+    }
+}
+
 impl Fate {
+    /// Whether the packet follows in one frame with the next.
+    pub(super) fn has_no_end(&self) -> bool {
+        matches!(self, Self::Edits { edits, .. } if edits.contains(&Edit::NoEnd))
+    }
+
     /// Whether the packet arrives damaged.
     pub fn is_hit(&self) -> bool {
-        matches!(self, Self::Hit { .. } | Self::Bits { .. })
+        matches!(self, Self::Hit { .. } | Self::Bits { .. } | Self::Edits { .. })
     }
 }
 
@@ -78,12 +102,12 @@ impl fmt::Display for Fate {
                 write!(f, "hit{place} {flips}")
             }
             Self::Bits { from, bits } => {
-                f.write_str(match from {
-                    BitOrigin::Ip => "bits",
-                    BitOrigin::Tcp => "bits tcp",
-                    BitOrigin::Payload => "bits payload",
-                })?;
+                f.write_str(from.words())?;
                 bits.iter().try_for_each(|bit| write!(f, " {bit}"))
+            }
+            Self::Edits { from, edits } => {
+                f.write_str(from.words())?;
+                edits.iter().try_for_each(|edit| write!(f, " {edit}"))
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Links that were recorded: the fate of each packet.
 
 mod builder;
+mod edit;
 mod fate;
 mod replay;
 mod text;
 
 pub use builder::{TraceBuilder, TraceTooLong};
+pub use edit::Edit;
 pub use fate::{BitOrigin, Fate, HitPlace};
 pub(crate) use replay::Replay;
 pub use text::ParseTraceError;
@@ -39,6 +41,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 /// | `bits` | none: the check of a modem failed, and every bit is right |
 /// | `bits 161 980` | these two bits, counted from the start of the IP packet |
 /// | `bits tcp 1`, `bits payload 0 7` | the same, from the start of the TCP header or the payload |
+/// | `bits 161 -980 +1200*8`, `bits -8000..`, `bits /4000`, `bits &`, `bits ~0..@15%` | other [edits](Edit): bits are missing or were added, the frame ends early, is split, has no end, has dense errors |
 ///
 /// ```
 /// use headway_link::{Damage, LinkConfig, Trace};
@@ -88,7 +91,7 @@ impl Trace {
         self.0.packets
     }
 
-    /// The share of the packets that arrive damaged, 0 to 1.
+    /// The share of the packets that arrive damaged, 0 to 1. One that is joined to the packet before it is damaged too.
     pub fn share_hit(&self) -> f64 {
         self.0.hit as f64 / self.0.packets as f64
     }
@@ -107,7 +110,10 @@ impl Trace {
     pub fn share_of_intact_blocks(&self, block: usize, packet: usize) -> Option<f64> {
         let blocks = packet.div_ceil(block);
         let mut intact = 0;
+        let mut is_joined = false;
         for Run { fate, packets } in &self.0.runs {
+            // The next packet has no frame of its own.
+            let joined = std::mem::replace(&mut is_joined, fate.has_no_end());
             let hit = match fate {
                 Fate::Ok => 0,
                 Fate::Lost => blocks,
@@ -115,9 +121,17 @@ impl Trace {
                     let bytes = bits.iter().map(|bit| *bit as usize / 8).filter(|byte| *byte < packet);
                     bytes.map(|byte| byte / block).collect::<BTreeSet<_>>().len()
                 }
-                Fate::Bits { .. } | Fate::Hit { .. } => return None,
+                Fate::Edits { from: BitOrigin::Ip, edits } => edit::blocks_hit(edits, block, packet)?,
+                Fate::Bits { .. } | Fate::Edits { .. } | Fate::Hit { .. } => return None,
             };
-            intact += packets * (blocks - hit) as u64;
+            let alone = if !joined {
+                *packets
+            } else if is_joined {
+                0
+            } else {
+                packets - 1
+            };
+            intact += alone * (blocks - hit) as u64;
         }
         Some(intact as f64 / (self.0.packets as f64 * blocks as f64))
     }

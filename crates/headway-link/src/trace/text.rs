@@ -1,9 +1,9 @@
 //! The text of a damage trace: parsed and written.
 
-use super::{BitOrigin, Fate, HitPlace, Trace, TraceBuilder};
+use super::{BitOrigin, Edit, Fate, HitPlace, Trace, TraceBuilder, edit};
 
-/// The bits of the longest IP packet: an IPv6 header and all that its length field can say.
-const PACKET_BITS: u32 = (40 + 65_535) * 8;
+/// The most edits of a line, if one of them is not a flipped bit.
+const MAX_EDITS: usize = 1 << 16;
 /// How much of a wrong line an error repeats.
 const SHOWN: usize = 60;
 
@@ -25,7 +25,8 @@ const OK: &str = "ok or ok N with a number of packets N >= 1, such as `ok 37`";
 const LOST: &str = "lost or lost N with a number of packets N >= 1, such as `lost 2`";
 const HIT: &str =
     "hit N, hit header N, hit payload N or hit both N with a number of bits N >= 1, such as `hit both 64`";
-const BITS: &str = "bits, bits tcp or bits payload, then the places of different bits below 524600 (or none), such as `bits 161 980`";
+const BITS: &str = "bits, bits tcp or bits payload, then the places of different bits below 524600 (or none), such as `bits 161 980`, or \
+                    other edits, each once: ~FROM..TO@RATE, -FROM..TO, -FROM.., +PLACE*COUNT, /PLACE or &";
 const ANY_PACKET: &str = "the fate of at least one packet, such as `ok 37`";
 const FEWER: &str =
     "the end: a trace has at most 1048576 changes of fate, 16777216 places of bits and 2^48 packets";
@@ -91,18 +92,28 @@ fn bits<'a>(words: impl Iterator<Item = &'a str>) -> Option<Fate> {
     if from != BitOrigin::Ip {
         words.next();
     }
-    let place = |word| u32::try_from(number(word)?).ok().filter(|bit| *bit < PACKET_BITS);
-    let bits: Box<[u32]> = words.map(place).collect::<Option<_>>()?;
-    let mut sorted = bits.to_vec();
-    sorted.sort_unstable();
-    let differ = sorted.windows(2).all(|pair| pair[0] != pair[1]);
-    // A modem's own check may fail although every bit is right.
-    let fate = if bits.is_empty() { Fate::Ok } else { Fate::Bits { from, bits } };
-    differ.then_some(fate)
+    let (mut bits, mut edits) = (Vec::new(), Vec::new());
+    for word in words {
+        match edit::read(word)? {
+            Edit::Flip(bit) => bits.push(bit),
+            edit if edits.len() < MAX_EDITS => edits.push(edit),
+            _ => return None,
+        }
+    }
+    if edits.is_empty() {
+        bits.sort_unstable();
+        let differ = bits.windows(2).all(|pair| pair[0] != pair[1]);
+        // Without any: a modem's own check may fail although every bit is right.
+        return differ.then_some(Fate::Bits { from, bits: bits.into() });
+    }
+    let given = edits.len() + bits.len();
+    edits.extend(bits.into_iter().map(Edit::Flip));
+    super::builder::sort(&mut edits);
+    (given <= MAX_EDITS && edits.len() == given).then_some(Fate::Edits { from, edits: edits.into() })
 }
 
 /// A number of digits alone: `u64` would read a leading plus sign too.
-fn number(word: &str) -> Option<u64> {
+pub(super) fn number(word: &str) -> Option<u64> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }
 
@@ -164,6 +175,18 @@ mod tests {
             ("bits 3 3", BITS),
             ("bits 524600", BITS),
             ("bits 1,2", BITS),
+            ("bits -3 -3", BITS),
+            ("bits -3..3", BITS),
+            ("bits -..3", BITS),
+            ("bits -3..524601", BITS),
+            ("bits +3*0", BITS),
+            ("bits +-3", BITS),
+            ("bits /", BITS),
+            ("bits &3", BITS),
+            ("bits ~3", BITS),
+            ("bits ~3@200%", BITS),
+            ("bits \u{e4}3", BITS),
+            ("ok &", OK),
         ] {
             let error = format!("ok\n\n{line} # no\nok").parse::<Trace>().unwrap_err();
             assert_eq!((error.line, error.input.as_str(), error.expected), (3, line, expected));
@@ -178,6 +201,35 @@ mod tests {
     }
 
     #[test]
+    fn reads_every_edit() {
+        let text = "bits /4000 & 5 -161 -169..177 -8000.. +161 +200*8 ~0..12000@15% ~7@100% ~9..@1%";
+        let edits = |trace: &Trace| match trace.fates().next() {
+            Some(Fate::Edits { from: BitOrigin::Ip, edits }) => edits.to_vec(),
+            other => panic!("{other:?}"),
+        };
+        let trace: Trace = text.parse().unwrap();
+        let share = |text: &str| text.parse().unwrap();
+        let expected = [
+            Edit::Dense { from: 0, to: Some(12_000), rate: share("15%") },
+            Edit::Flip(5),
+            Edit::Dense { from: 7, to: Some(8), rate: share("100%") },
+            Edit::Dense { from: 9, to: None, rate: share("1%") },
+            Edit::Added { before: 161, count: 1 },
+            Edit::Missing { from: 161, to: Some(162) },
+            Edit::Missing { from: 169, to: Some(177) },
+            Edit::Added { before: 200, count: 8 },
+            Edit::Break(4000),
+            Edit::Missing { from: 8000, to: None },
+            Edit::NoEnd,
+        ];
+        assert_eq!(edits(&trace), expected);
+        assert_eq!((trace.share_hit(), trace.to_string().parse()), (1.0, Ok(trace)));
+        // A packet that is joined to the one before is damaged too; the last is followed by the first.
+        let joined: Trace = "ok\nbits &\nok 2\nbits &\nlost\nbits tcp &".parse().unwrap();
+        assert_eq!((joined.packets(), joined.share_hit()), (7, 4.0 / 7.0));
+    }
+
+    #[test]
     fn stays_within_bounds() {
         let most = "ok\nlost\n".repeat(1 << 19);
         assert_eq!(most.parse::<Trace>().unwrap().packets(), 1 << 20);
@@ -189,7 +241,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(ok|lost|hit|bits|tcp|payload|[0-9]{1,6}|#|\n| ){0,40}") {
+        fn any_text_is_read_or_refused(text in "(ok|lost|hit|bits|tcp|payload|[0-9]{1,6}|#|\n| |[-+/~][0-9]{0,3}|\\.\\.|\\*3|@15%|&){0,40}") {
             if let Ok(trace) = text.parse::<Trace>() {
                 prop_assert_eq!(trace.to_string().parse(), Ok(trace));
             }

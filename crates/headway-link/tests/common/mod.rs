@@ -1,7 +1,7 @@
 //! Packets with a name, and a link run to its end.
 #![allow(unreachable_pub)]
 
-use headway_link::{Delivery, EnqueueResult, Headers, Link, LinkConfig};
+use headway_link::{Delivery, EnqueueResult, Headers, Link, LinkConfig, PacketBuffer};
 use headway_units::{Duration, Instant, Share};
 
 /// IPv4 and TCP with timestamps.
@@ -17,6 +17,12 @@ pub struct Tagged {
 impl AsMut<[u8]> for Tagged {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+}
+
+impl PacketBuffer for Tagged {
+    fn set_len(&mut self, len: usize) {
+        self.bytes.resize(len, 0);
     }
 }
 

@@ -102,6 +102,14 @@ impl Inbox {
         (&mut self.bytes[start..start + self.headroom + len], len)
     }
 
+    /// Replaces the buffer of a packet and the room before it, as far as there is room.
+    pub(crate) fn write(&mut self, index: usize, bytes: &[u8]) {
+        let len = bytes.len().min(self.stride);
+        let start = index * self.stride;
+        self.bytes[start..start + len].copy_from_slice(&bytes[..len]);
+        self.lens[index] = len.saturating_sub(self.headroom);
+    }
+
     /// Leaves out the end of a packet, after `len` bytes.
     pub(crate) fn shorten(&mut self, index: usize, len: usize) {
         self.lens[index] = self.lens[index].min(len);

@@ -1,6 +1,6 @@
 //! A frame in the box.
 
-use headway_link::Headers;
+use headway_link::{Headers, PacketBuffer};
 
 use crate::packet_socket::{ETHERNET_HEADER, Framing, OFFLOAD_HEADER};
 
@@ -23,6 +23,12 @@ pub struct Frame {
 impl AsMut<[u8]> for Frame {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.ip..]
+    }
+}
+
+impl PacketBuffer for Frame {
+    fn set_len(&mut self, len: usize) {
+        self.bytes.resize(self.ip + len, 0);
     }
 }
 

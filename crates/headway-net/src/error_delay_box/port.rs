@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use headway_link::Hit;
+use headway_link::{Hit, PacketBuffer as _};
 use headway_units::Instant;
 
 use super::finish::{complete, cut};
@@ -13,7 +13,7 @@ use super::receive_offload::ReceiveOffload;
 use super::{Frame, PortCounters};
 use crate::carrier::unless_fatal;
 use crate::packet_socket::{self, ChecksumPlace, Framing, PacketSocket, SegmentKind};
-use crate::{Clock, Interface, NetError};
+use crate::{Clock, Interface, NetError, sys};
 
 /// An interface of the box: receives frames, and queues frames to send.
 pub(super) struct Port {
@@ -143,6 +143,9 @@ impl Port {
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => return Ok(()),
                 Err(error) => {
                     let error = unless_fatal(error)?;
+                    if self.shorten_joined() {
+                        continue;
+                    }
                     tracing::debug!(%error, interface = self.socket.interface().name, "a frame was refused");
                     self.counters.refused += 1;
                     self.outgoing.pop_front();
@@ -150,6 +153,19 @@ impl Port {
             }
         }
         Ok(())
+    }
+
+    /// Of the next frame to send, if another follows in it, leaves what the interface has room for: a receiver hands up no longer
+    /// one. Says whether it was longer.
+    fn shorten_joined(&mut self) -> bool {
+        let mtu = sys::interface_mtu(self.socket.fd(), &self.socket.interface().name);
+        let mtu = mtu.ok().and_then(|mtu| usize::try_from(mtu).ok());
+        let (Some(first), Some(mtu)) = (self.outgoing.front_mut(), mtu) else { return false };
+        let is_longer = first.damage.is_some_and(|hit| hit.no_end) && first.frame.packet().len() > mtu;
+        if is_longer {
+            first.frame.set_len(mtu);
+        }
+        is_longer
     }
 }
 

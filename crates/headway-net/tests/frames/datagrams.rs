@@ -70,6 +70,44 @@ async fn frames_that_are_damaged_cut_and_none() {
     }
 }
 
+/// Half of the long frames end early or are longer: as long as the front of one holds its header, it is damaged and not lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_with_another_length() {
+    const LONG: usize = 1000;
+    const FRONT: usize = 100;
+    let [a, b, near, far] = free_addresses();
+    let changed = Arc::new(AtomicU64::new(0));
+    let relay = Relay::new([near, far], [a, b], |from| {
+        let seed = 1213 + from as u64;
+        eprintln!("seed {seed}");
+        let (mut rng, changed, to) = (Rng::new(seed), changed.clone(), [b, a][from]);
+        move |datagram: &mut [u8], socket: &UdpSocket| {
+            if datagram.len() < LONG || rng.one_in(2) {
+                return datagram.len() != HEADER;
+            }
+            let len = rng.between(HEADER + FRONT, datagram.len());
+            // Cut, or with another frame behind it.
+            let behind: Vec<u8> = (0..rng.below(200_usize)).map(|_| rng.next() as u8).collect();
+            let _ = match rng.one_in(4) {
+                true => socket.send_to(&[&*datagram, &behind].concat(), to),
+                false => socket.send_to(&datagram[..len], to),
+            };
+            changed.fetch_add(1, Ordering::Relaxed);
+            false
+        }
+    });
+    let stacks = [
+        start(FramesSocket::Udp(a), FramesSocket::Udp(near), 1),
+        start(FramesSocket::Udp(b), FramesSocket::Udp(far), 2),
+    ];
+    let statistics = both_ways(&stacks, 300_000, || {}).await;
+    drop(relay);
+    let changed = changed.load(Ordering::Relaxed);
+    let damaged: u64 = statistics.iter().map(|end| end.damaged_received).sum();
+    println!("{changed} frames changed, {damaged} damaged segments");
+    assert!(changed > 50 && damaged > changed / 10, "{changed} changed, {statistics:?}");
+}
+
 /// Each frame is hit where its header is: at its beginning, or at its end where the copy is. No segment is damaged then.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_two_headers_is_hit_in_every_frame() {

@@ -154,6 +154,25 @@ fn what_is_left_to_the_interface_is_completed() {
     });
 }
 
+/// The receiver is handed the first of both, and of the second what the interface has room for.
+#[test]
+fn of_two_frames_in_one_as_much_is_sent_as_there_is_room_for() {
+    in_namespace(|| {
+        let trace = "bits &\nok".parse::<headway_link::Trace>().expect("a trace");
+        let rate = Some("40kbit".parse().expect("a rate"));
+        let link = LinkConfig { rate, damage: headway_link::Damage::Trace(trace), ..LinkConfig::default() };
+        let end = between_cables(config(["first", "second"], &link), |[near, far], _| {
+            let [first, second] = [1, 2].map(|number| data(&[number; 1000]));
+            near.send(&first);
+            near.send(&second);
+            let joined = [&first, &second[14..]].concat();
+            assert_eq!(far.receive(), joined[..14 + 1500]);
+        });
+        let there = &end.report.lanes[0];
+        assert_eq!((there.link.joined, there.link.delivered, there.port.refused), (1, 1, 0));
+    });
+}
+
 #[test]
 fn a_frame_that_an_interface_refuses_is_counted() {
     in_namespace(|| {

@@ -1,6 +1,6 @@
 //! A packet on its way through the network.
 
-use headway_link::Hit;
+use headway_link::{Hit, PacketBuffer};
 use headway_units::Instant;
 
 /// A packet between two nodes, in a buffer of the network's.
@@ -28,6 +28,11 @@ impl Packet {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.0.buffer[..self.0.len as usize]
+    }
+
+    /// How long the buffer is.
+    pub(super) fn capacity(&self) -> usize {
+        self.0.buffer.len()
     }
 
     /// What damage the links so far did to it. For observers: a host finds out by its checksums.
@@ -67,5 +72,17 @@ impl AsMut<[u8]> for Packet {
     #[inline]
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.0.buffer
+    }
+}
+
+impl PacketBuffer for Packet {
+    fn set_len(&mut self, len: usize) {
+        let content = &mut *self.0;
+        if len > content.buffer.len() {
+            let mut longer = std::mem::take(&mut content.buffer).into_vec();
+            longer.resize(len, 0);
+            content.buffer = longer.into();
+        }
+        content.len = len as u32;
     }
 }

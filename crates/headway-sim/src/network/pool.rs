@@ -39,7 +39,8 @@ impl Pool {
 
     #[inline]
     pub(super) fn give(&mut self, packet: Packet) {
-        if self.free.len() < KEEP {
+        // Damage may have made one longer.
+        if self.free.len() < KEEP && packet.capacity() == self.size {
             self.free.push(packet);
         }
     }

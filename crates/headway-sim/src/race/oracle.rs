@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use headway_link::{Aqm, EnqueueResult, FrameCheck, Headers, Link, LinkConfig, QueueLimit};
+use headway_link::{Aqm, EnqueueResult, FrameCheck, Headers, Link, LinkConfig, PacketBuffer, QueueLimit};
 use headway_units::{Duration, Instant, Rate};
 
 use super::arena::FORWARD_LINK;
@@ -100,6 +100,12 @@ struct Parcel {
 impl AsMut<[u8]> for Parcel {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+}
+
+impl PacketBuffer for Parcel {
+    fn set_len(&mut self, len: usize) {
+        self.bytes.resize(len, 0);
     }
 }
 

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use headway_link::PacketBuffer;
+
 /// A copy of a packet.
 #[derive(Clone)]
 pub(super) struct Wire {
@@ -40,6 +42,12 @@ pub(super) struct Sent {
 impl AsMut<[u8]> for Wire {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+}
+
+impl PacketBuffer for Wire {
+    fn set_len(&mut self, len: usize) {
+        self.bytes.resize(len, 0);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use headway_link::PacketBuffer;
 use headway_wire::{ChecksumTrust, Received, Segment};
 
 use super::adversary::PacketKind;
@@ -17,6 +18,12 @@ pub(crate) struct Packet {
 impl AsMut<[u8]> for Packet {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
+    }
+}
+
+impl PacketBuffer for Packet {
+    fn set_len(&mut self, len: usize) {
+        self.bytes.resize(len, 0);
     }
 }
 

@@ -9,7 +9,7 @@ mod paths;
 mod racing;
 mod recorded;
 
-use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, Trace};
+use headway_link::{Damage, EnqueueResult, Headers, Link, LinkConfig, PacketBuffer, Trace};
 use headway_trunk_proto::{Event, PeerConfig, PeerId, PresharedKey, SegmentIntegrity, Tunnel, TunnelConfig};
 use headway_units::{Duration, Instant};
 use headway_wire::ip::Datagram;
@@ -429,6 +429,12 @@ struct Numbered(usize, Vec<u8>);
 impl AsMut<[u8]> for Numbered {
     fn as_mut(&mut self) -> &mut [u8] {
         &mut self.1
+    }
+}
+
+impl PacketBuffer for Numbered {
+    fn set_len(&mut self, len: usize) {
+        self.1.resize(len, 0);
     }
 }
 

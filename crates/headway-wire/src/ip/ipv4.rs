@@ -37,9 +37,14 @@ pub(super) fn parse<E>(bytes: &[u8], fail: impl Fn(ParseError) -> E) -> Result<F
 
 /// Whether the header is damaged for certain.
 pub(super) fn is_header_corrupted(bytes: &[u8]) -> bool {
+    stated_len(bytes).is_none_or(|stated| bytes.len() < stated)
+}
+
+/// The length of the packet, if the checksum of the header is right.
+pub(super) fn stated_len(bytes: &[u8]) -> Option<usize> {
     let header = layout(bytes).and_then(|(_, header_len)| bytes.get(..header_len));
-    let Some(header) = header.filter(|header| checksum::sum(header).is_sound()) else { return true };
-    bytes.len() < usize::from(u16::from_be_bytes([header[2], header[3]]))
+    let header = header.filter(|header| checksum::sum(header).is_sound())?;
+    Some(u16::from_be_bytes([header[2], header[3]]).into())
 }
 
 /// Takes a header apart.

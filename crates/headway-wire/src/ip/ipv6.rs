@@ -26,11 +26,15 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Frame<'_>, ParseError> {
     Ok(Frame { fixed: Fixed::V6(fixed), protocol, header_len, body })
 }
 
+/// The length of the packet, whether or not the header is right.
+pub(super) fn stated_len(bytes: &[u8]) -> Option<usize> {
+    let fixed = bytes.first_chunk::<FIXED_LEN>()?;
+    Some(FIXED_LEN + usize::from(u16::from_be_bytes([fixed[4], fixed[5]])))
+}
+
 /// Whether the header is damaged for certain.
 pub(super) fn is_header_corrupted(bytes: &[u8]) -> bool {
-    let Some(fixed) = bytes.first_chunk::<FIXED_LEN>() else { return true };
-    let end = FIXED_LEN + usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));
-    let Some(datagram) = bytes.get(..end) else { return true };
+    let Some(datagram) = stated_len(bytes).and_then(|end| bytes.get(..end)) else { return true };
     matches!(walk(datagram), Err(ParseError::Truncated { .. } | ParseError::TooManyExtensionHeaders { .. }))
 }
 

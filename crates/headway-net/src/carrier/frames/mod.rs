@@ -1,7 +1,7 @@
 //! TCP segments in the frames of a modem.
 //!
 //! A frame is a [bare](super::bare) TCP segment, in the compact form if both ends understand that ([`headway_wire::compact`]),
-//! with its header [`twice`]. It is received as it is, also if it arrived damaged, and there are two ends. The DSCP and the ECN
+//! with its header [`twice`]. It is received as it is, also if it arrived damaged or with [another length](other_length), and there are two ends. The DSCP and the ECN
 //! field are not carried. [`link`] says how frames reach the modem.
 
 mod ax25;
@@ -12,6 +12,7 @@ mod fuzzed;
 mod kiss;
 pub(super) mod link;
 mod marks;
+mod other_length;
 mod segment;
 mod serial;
 mod stream;
@@ -35,6 +36,7 @@ pub use ax25::Callsign;
 pub use datagrams::FramesSocket;
 use link::FrameLink;
 pub use link::ModemConfig;
+use other_length::OtherLength;
 use segment::COPY;
 pub use stream::StreamPlace;
 
@@ -63,6 +65,8 @@ pub struct FramesCarrier {
     restored: [Option<usize>; BATCH],
     /// The frame that is read.
     frame: Vec<u8>,
+    /// What it was, if its length changed.
+    other_length: OtherLength,
     outbox: Outbox,
     read_error: Option<io::Error>,
 }
@@ -98,6 +102,7 @@ impl FramesCarrier {
             inbox: Inbox::new(HEADROOM, longest.max(2048)),
             restored: [None; BATCH],
             frame: Vec::new(),
+            other_length: OtherLength::default(),
             outbox: Outbox::new(0, longest),
             read_error: None,
         })
@@ -137,7 +142,15 @@ impl Carrier for FramesCarrier {
             self.restored[index] = None;
             self.frame.clear();
             self.frame.extend_from_slice(self.inbox.packet(index).0);
-            let found = segment::read(&self.frame, self.frame_mtu, self.inbox.place(index).0, &header);
+            let mut found = segment::read(&self.frame, self.frame_mtu, self.inbox.place(index).0, &header);
+            if found.is_readable {
+                self.other_length.read(self.frame.len());
+            } else if let Some((segment, restored)) =
+                self.other_length.find(&mut self.frame, self.frame_mtu, &header)
+            {
+                found = segment;
+                self.inbox.write(index, restored);
+            }
             self.link.judged(found.is_readable);
             if found.len > 0 {
                 self.inbox.shorten(index, found.len);
