@@ -37,6 +37,10 @@ pub fn crc16_append(crc: u16, bytes: &[u8]) -> u16 {
 /// Which bit flips if one flipped bit of a message of `len` bytes changes its CRC-16 by `difference`: its byte, and the bit in that as a
 /// mask. Up to 4095 bytes no other bit does, nor do any two.
 pub(crate) fn crc16_flip(len: usize, difference: u16) -> Option<(usize, u8)> {
+    // The polynomial is a multiple of x + 1: one bit changes an odd number of the sum's.
+    if difference.count_ones().is_multiple_of(2) {
+        return None;
+    }
     // The last bit that is sent is the highest of the last byte.
     let (mut register, last) = (X25_POLYNOMIAL, len.checked_mul(8)?);
     for behind in 0..last {

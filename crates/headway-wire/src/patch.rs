@@ -40,19 +40,23 @@ impl Choice {
     pub fn by_report(sent: (&[u8], &[u8]), report: &[u8]) -> Self {
         let (reported, _) = report.as_chunks::<SUM_LEN>();
         let mut reported = reported.iter().map(|sum| u16::from_be_bytes(*sum));
-        let (mut choice, mut blocks) = (Self::NONE, 0);
-        for (place, (range, sum)) in blocks::sums(sent).enumerate() {
-            match reported.next().map(|theirs| sum ^ theirs) {
-                Some(0) => {}
-                Some(difference) if crc16_flip(range.len(), difference).is_some() => {
-                    choice.sums |= 1 << place;
-                }
-                _ => choice.whole |= 1 << place,
-            }
+        // How the sum of each block differs; `None` where the report has none.
+        let mut differences = [Some(0); blocks::MOST];
+        let (mut blocks, mut differing) = (0, 0);
+        for (difference, (_, sum)) in differences.iter_mut().zip(blocks::sums(sent)) {
+            *difference = reported.next().map(|theirs| sum ^ theirs);
+            differing |= u64::from(*difference != Some(0)) << blocks;
             blocks += 1;
         }
-        let differing = choice.whole | choice.sums;
-        if is_dense(differing.count_ones(), blocks) { Self::new(differing, 0) } else { choice }
+        if is_dense(differing.count_ones(), blocks) {
+            return Self::new(differing, 0);
+        }
+        let ranges = self::blocks(sent.0.len() + sent.1.len()).zip(differences).enumerate();
+        let sums = ranges.filter(|(_, (range, difference))| {
+            difference.is_some_and(|difference| crc16_flip(range.len(), difference).is_some())
+        });
+        let sums = sums.fold(0, |sums, (place, _)| sums | 1 << place);
+        Self::new(differing & !sums, sums)
     }
 
     /// With at least one block: if it has none, the first of those of which it has the sum, or the first of all.
@@ -176,7 +180,7 @@ pub fn apply(patch: &[u8], payload: &mut [u8]) -> bool {
         let Some(kept) = payload.get_mut(range) else { return };
         match block {
             None => _ = correct(kept, sum),
-            Some(block) if crc16(block) == sum || is_explained(block, sum) && !is_dense(damaged, count) => {
+            Some(block) if crc16(block) == sum || !is_dense(damaged, count) && is_explained(block, sum) => {
                 kept.copy_from_slice(block);
                 has_put = correct(kept, sum);
             }
