@@ -5,6 +5,8 @@
 
 mod card;
 mod diversity;
+#[cfg(test)]
+mod fuzzed;
 pub(super) mod header;
 pub(super) mod radiotap;
 
