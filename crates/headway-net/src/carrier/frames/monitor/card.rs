@@ -47,7 +47,9 @@ impl Card {
             ));
         }
         // A packet socket takes frames that are longer than the MTU by the header of Ethernet, which the driver declares.
-        let most = sys::interface_mtu(socket.as_fd(), name).map_or(0, |mtu| mtu as usize) + ETHERNET_HEADER;
+        let mtu = sys::interface_mtu(socket.as_fd(), name)
+            .map_err(|source| fail("its MTU cannot be read", source, "an interface with an MTU"))?;
+        let most = mtu as usize + ETHERNET_HEADER;
         if longest > most {
             let text = format!("with their headers they have {longest} bytes, and it takes {most}");
             let expected = "shorter frames, or a larger MTU (`ip link set NAME mtu 2304`)";
