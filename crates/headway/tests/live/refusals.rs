@@ -170,7 +170,7 @@ fn the_loopback_is_no_ethernet() {
 fn missing_rights_are_named() {
     let is_root = rustix::process::geteuid().is_root();
     for (words, expected) in [
-        (&["--tun", "hw0", "--address", "10.77.2.2/24"], "CAP_NET_ADMIN"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/24"][..], "CAP_NET_ADMIN"),
         (&["--packet", "lo", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
         (&["--packet", "nosuch0", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
         (&["--monitor", "lo", "--address", "10.77.2.2", "--peer-address", "10.77.2.1"], "CAP_NET_RAW"),
