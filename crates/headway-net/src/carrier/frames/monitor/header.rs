@@ -151,8 +151,15 @@ mod tests {
                 assert!(read(&hit, &directions[own]).is_some() && read(&hit, &directions[other]).is_none());
             }
         }
+        let mut hit = bytes(&directions[0], 7);
+        hit[ADDRESSES.start] ^= 0xff;
+        hit[ADDRESSES.start + 1] ^= 0xff;
+        assert!(read(&hit, &directions[0]).is_some(), "16 wrong bits");
+        hit[ADDRESSES.start + 2] ^= 1;
+        assert!(read(&hit, &directions[0]).is_none(), "17");
+        // The second two names have the same bytes one after the other.
         for foreign in
-            [Direction::new(near, &[10, 77, 2, 3]), Direction::new(&[10, 77, 2], &[1, 10, 77, 2, 2])]
+            [Direction::new(near, &[10, 77, 2, 3]), Direction::new(&[10, 77, 2, 1, 10], &[77, 2, 2])]
         {
             assert!(directions.iter().all(|ours| read(&bytes(&foreign, 7), ours).is_none()));
         }
