@@ -1,5 +1,5 @@
 //! Wi-Fi cards in monitor mode, emulated in a namespace of the test: frames are damaged anywhere and lost, beside those of other
-//! stations and noise. Several cards, one that is unplugged and back, and what is none.
+//! stations and noise. Several cards, one that is unplugged and back, and interfaces in another mode.
 
 use std::thread;
 
