@@ -31,6 +31,8 @@ Examples:
       From a server of this machine, into image.iso.
   headway fetch --udp 192.0.2.1:4000 192.0.2.2:4000 http://192.0.2.2/image.iso --output - | sha256sum
       From `headway serve --udp 192.0.2.2:4000 any DIR`, to standard output.
+  headway fetch --monitor wlan0 --address 10.77.2.2 --peer-address 10.77.2.1 http://10.77.2.1/image.iso
+      Over a Wi-Fi card in monitor mode, which hands up damaged frames.
   headway fetch --udp 192.0.2.1:4000 192.0.2.2:4000 http://192.0.2.2/image.iso --continue
       Resumed with the same words if it is interrupted; the parts are in image.iso.part until it is complete.
   headway fetch --tun hw0 --address 10.77.2.2/24 --upload photo.raw http://10.77.2.1:8000/photo.raw

@@ -37,6 +37,8 @@ Examples:
       Files at http://10.77.2.2/ for this machine and the hosts that it forwards.
   headway serve --udp 192.0.2.2:4000 any --write --json .
       For peers over UDP (`headway fetch --udp ...`), uploads allowed, a line for each request.
+  headway serve --monitor wlan0,wlan1 --address 10.77.2.1 --peer-address 10.77.2.2 .
+      For the other end of a link of Wi-Fi cards in monitor mode, here with two that receive.
   headway serve --packet veth1 --address 10.0.0.9/24 --listen 8080 .
       On an Ethernet, under an address that the kernel does not have.
 

@@ -69,9 +69,9 @@ mod topology;
 pub use capture::{CaptureFile, LogFile, QlogFile};
 pub use carrier::{
     Arrival, Callsign, Carrier, CarrierProperties, Diverted, DivertingCarrier, EthernetCarrier,
-    EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, Housekeeping, ModemConfig, OuterDscp,
-    PacketWriter, SealedFramesCarrier, StreamPlace, TunCarrier, TunConfig, TunnelCarrier, TunnelChange,
-    TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
+    EthernetConfig, FramesCarrier, FramesConfig, FramesSocket, Housekeeping, LegacyRate, ModemConfig,
+    OuterDscp, PacketWriter, SealedFramesCarrier, StreamPlace, TunCarrier, TunConfig, TunnelCarrier,
+    TunnelChange, TunnelConfig, TunnelMonitor, UdpCarrier, UdpConfig,
 };
 pub use clock::Clock;
 pub use error::NetError;

@@ -9,10 +9,11 @@
 //! | [`streams`] | streams of a host's connections, written and compared |
 //! | [`rng`], [`seeds`] | random numbers, and how a failure is replayed |
 //! | [`corpus`] | the fuzz corpus, and stored files that a test compares with |
-//! | [`namespace`], [`relay`], [`tnc`], [`translator`], [`silent`], [`process`] | network namespaces, a UDP relay, TNCs that speak KISS, an address translator, a destination that does not answer, free addresses, what a test says when it is skipped |
+//! | [`namespace`], [`relay`], [`tnc`], [`air`], [`translator`], [`silent`], [`process`] | network namespaces, a UDP relay, TNCs that speak KISS, Wi-Fi cards in monitor mode, an address translator, a destination that does not answer, free addresses, what a test says when it is skipped |
 //! | [`log`] | what is logged |
 //! | [`program`], [`experiment`] | a program run as its users do, an experiment file |
 
+pub mod air;
 pub mod corpus;
 pub mod experiment;
 pub mod live_page;

@@ -28,7 +28,7 @@ pub enum TransportError {
     BadOption(#[from] BadOption),
     /// No carrier is given.
     #[error(
-        "no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM, --kiss PLACE, --serial DEVICE:SPEED or --kernel"
+        "no network: expected --tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM, --kiss PLACE, --serial DEVICE:SPEED, --monitor INTERFACE or --kernel"
     )]
     NoCarrier,
     /// A carrier or a stack cannot be created.

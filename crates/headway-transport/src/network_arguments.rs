@@ -73,6 +73,14 @@ pub struct NetworkArguments {
     /// A serial line without a frame check, such as that of a radio module (docs/live.md)
     #[arg(long, value_name = "DEVICE:SPEED", group = "carrier", requires_all = ["address", "peer_address"])]
     serial: Option<String>,
+    /// Wi-Fi cards in monitor mode, such as wlan0 or wlan0,wlan1, which hand up damaged frames (docs/live.md): all receive, and
+    /// the first that is there sends
+    #[arg(long, value_name = "INTERFACE,...", value_delimiter = ',', group = "carrier", requires_all = ["address", "peer_address"])]
+    monitor: Option<Vec<String>>,
+    /// With --monitor, the rate at which is sent, one of 802.11a, b or g such as 24mbit [default: the driver's choice, as a rule
+    /// its lowest]
+    #[arg(long, value_name = "RATE")]
+    wifi_rate: Option<String>,
     /// With --kiss or --serial, half duplex: send nothing for this long after something was received [default: 0s]
     #[arg(long, value_name = "TIME")]
     turnaround: Option<Duration>,
@@ -80,11 +88,11 @@ pub struct NetworkArguments {
     #[arg(long, action = ArgAction::SetTrue, group = "carrier", conflicts_with_all = NOT_OF_THE_KERNEL)]
     kernel: bool,
     /// The local address with its prefix length, such as 10.77.2.2/24; with --udp and the frames of
-    /// a modem, a name for this end, at this end only [default with --udp: the outer address]
+    /// a modem, a name for this end, at this end only (except with --monitor) [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS/LEN")]
     address: Option<String>,
     /// With --tun, the kernel's address [default: the first other address of the network]; with --udp and the
-    /// frames of a modem, a name for the peer, at this end only [default with --udp: the outer address]
+    /// frames of a modem, a name for the peer, at this end only (except with --monitor) [default with --udp: the outer address]
     #[arg(long, value_name = "ADDRESS")]
     peer_address: Option<IpAddr>,
     /// With --packet, the gateway to other networks
@@ -99,7 +107,7 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "ADDRESS")]
     only_peer: Option<IpAddr>,
     /// MTU [default: the interface's; with --udp 1500, all headers included; of a
-    /// modem the longest frame, 1500, with --kiss 255]
+    /// modem the longest frame, 1500, with --kiss 255, with --monitor 1472]
     #[arg(long, value_name = "BYTES")]
     mtu: Option<u16>,
     /// The DSCP of all packets sent, by name (EF, LE, VOICE-ADMIT, CS0 to CS7, AF11 to AF43) or number (0 to 63)
@@ -278,6 +286,9 @@ impl NetworkArguments {
                 return Err(bad(option, value, "expected --kiss with it"));
             }
         }
+        if let Some(rate) = self.wifi_rate.as_ref().filter(|_| self.monitor.is_none()) {
+            return Err(bad("--wifi-rate", rate, "expected --monitor with it"));
+        }
         if let Some(time) = self.turnaround.filter(|_| self.kiss.is_none() && self.serial.is_none()) {
             return Err(bad("--turnaround", time.to_string(), "expected --kiss or --serial with it"));
         }
@@ -366,7 +377,7 @@ impl NetworkArguments {
     }
 
     fn has_modem(&self) -> bool {
-        self.frames.is_some() || self.kiss.is_some() || self.serial.is_some()
+        self.frames.is_some() || self.kiss.is_some() || self.serial.is_some() || self.monitor.is_some()
     }
 
     /// The modem of the options.
@@ -391,6 +402,12 @@ impl NetworkArguments {
                 peer: station("--peer-callsign", &self.peer_callsign)?,
                 turnaround,
             }));
+        }
+        if let Some(interfaces) = &self.monitor {
+            let read =
+                |text: &String| text.parse().map_err(|expected: &str| bad("--wifi-rate", text, expected));
+            let rate = self.wifi_rate.as_ref().map(read).transpose()?;
+            return Ok(Some(ModemConfig::Monitor { interfaces: interfaces.clone(), rate }));
         }
         let Some(place) = &self.serial else { return Ok(None) };
         match place.parse() {

@@ -29,7 +29,7 @@ use headway_wire::{ChecksumTrust, Received};
 use crate::{Clock, NetError};
 pub use diverting::{Diverted, DivertingCarrier, PacketWriter};
 pub use ethernet::{EthernetCarrier, EthernetConfig};
-pub use frames::{Callsign, FramesCarrier, FramesConfig, FramesSocket, ModemConfig, StreamPlace};
+pub use frames::{Callsign, FramesCarrier, FramesConfig, FramesSocket, LegacyRate, ModemConfig, StreamPlace};
 pub use tun::{TunCarrier, TunConfig};
 pub use tunnel::{OuterDscp, SealedFramesCarrier, TunnelCarrier, TunnelChange, TunnelConfig, TunnelMonitor};
 pub use udp::{UdpCarrier, UdpConfig};

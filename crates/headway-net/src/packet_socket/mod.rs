@@ -32,7 +32,7 @@ const SOCKET_BUFFER: usize = 8 << 20;
 /// memory.
 const RELAY_BUFFER: usize = 32 << 20;
 
-const RIGHTS: &str = "root or CAP_NET_RAW";
+pub(crate) const RIGHTS: &str = "root or CAP_NET_RAW";
 
 /// Whether the checksum in a frame is valid for verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -353,7 +353,7 @@ impl Drop for RxAll {
 }
 
 /// `linux/if_packet.h`: outgoing frames are not received.
-const PACKET_IGNORE_OUTGOING: i32 = 23;
+pub(crate) const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// `linux/if_packet.h`: frames have an offload header.
 const PACKET_VNET_HDR: i32 = 15;
 

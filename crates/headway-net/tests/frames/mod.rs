@@ -2,6 +2,7 @@
 
 mod datagrams;
 mod kiss;
+mod monitor;
 mod serial;
 
 use std::net::{IpAddr, SocketAddr};

@@ -100,9 +100,13 @@ pub struct ModemTable {
     pub peer_callsign: Option<String>,
     /// A serial line without a frame check: `DEVICE:SPEED`, such as `/dev/ttyUSB0:57600`.
     pub serial: Option<String>,
+    /// Wi-Fi cards in monitor mode, such as `["wlan0", "wlan1"]`: all receive, and the first that is there sends.
+    pub monitor: Option<Vec<String>>,
+    /// With `monitor`, the rate at which is sent, one of 802.11a, b or g, such as `24mbit`; the driver's choice if left out.
+    pub wifi_rate: Option<String>,
     /// With `kiss` or `serial`, how long nothing is sent after something was received (half duplex), such as `300ms`.
     pub turnaround: Option<String>,
-    /// The longest frame, in bytes; 255 with `kiss` and 1500 otherwise if left out.
+    /// The longest frame, in bytes; 255 with `kiss`, 1472 with `monitor` and 1500 otherwise if left out.
     pub mtu: Option<u16>,
 }
 

@@ -37,23 +37,24 @@ impl ModemTable {
             ("callsign", &self.callsign, self.kiss.is_some(), "kiss"),
             ("peer-callsign", &self.peer_callsign, self.kiss.is_some(), "kiss"),
             ("turnaround", &self.turnaround, has_stream, "kiss or serial"),
+            ("wifi-rate", &self.wifi_rate, self.monitor.is_some(), "monitor"),
         ] {
             if let Some(value) = value.as_ref().filter(|_| !is_of_use) {
                 return Err(TrunkError::value(format!("modem.{key}"), value, format!("{with} with it")));
             }
         }
-        match (&self.frames, &self.kiss, &self.serial) {
-            (Some([local, modem]), None, None) => Ok(ModemConfig::Datagrams {
+        match (&self.frames, &self.kiss, &self.serial, &self.monitor) {
+            (Some([local, modem]), None, None, None) => Ok(ModemConfig::Datagrams {
                 local: read("frames", Some(local))?,
                 modem: read("frames", Some(modem))?,
             }),
-            (None, Some(place), None) => Ok(ModemConfig::Kiss {
+            (None, Some(place), None, None) => Ok(ModemConfig::Kiss {
                 place: read("kiss", Some(place))?,
                 callsign: read("callsign", self.callsign.as_ref())?,
                 peer: read("peer-callsign", self.peer_callsign.as_ref())?,
                 turnaround,
             }),
-            (None, None, Some(place)) => match read("serial", Some(place))? {
+            (None, None, Some(place), None) => match read("serial", Some(place))? {
                 StreamPlace::Serial { device, speed } => {
                     Ok(ModemConfig::Serial { device, speed, turnaround })
                 }
@@ -62,15 +63,23 @@ impl ModemTable {
                     Err(TrunkError::value("modem.serial", format!("{place:?}"), expected))
                 }
             },
-            (frames, kiss, serial) => {
-                let given =
-                    [("frames", frames.is_some()), ("kiss", kiss.is_some()), ("serial", serial.is_some())];
+            (None, None, None, Some(interfaces)) => Ok(ModemConfig::Monitor {
+                interfaces: interfaces.clone(),
+                rate: self.wifi_rate.as_ref().map(|rate| read("wifi-rate", Some(rate))).transpose()?,
+            }),
+            (frames, kiss, serial, monitor) => {
+                let given = [
+                    ("frames", frames.is_some()),
+                    ("kiss", kiss.is_some()),
+                    ("serial", serial.is_some()),
+                    ("monitor", monitor.is_some()),
+                ];
                 let given: Vec<&str> = given.iter().filter(|(_, is)| *is).map(|(key, _)| *key).collect();
                 let got = if given.is_empty() { "none".to_owned() } else { given.join(" and ") };
                 Err(TrunkError::value(
                     "[modem]",
                     got,
-                    "one of frames = [\"LOCAL\", \"MODEM\"], kiss and serial",
+                    "one of frames = [\"LOCAL\", \"MODEM\"], kiss, serial and monitor = [\"INTERFACE\"]",
                 ))
             }
         }

@@ -108,6 +108,18 @@ fn wrong_configurations_are_refused_by_name() {
             &["modem.turnaround: got \"long\": expected a time"],
         ),
         (
+            format!("{good}[modem]\nmonitor = ['wlan0']\nwifi-rate = '7mbit'"),
+            &["modem.wifi-rate: got \"7mbit\": expected a rate of 802.11a, b or g"],
+        ),
+        (
+            format!("{good}[modem]\nserial = '/dev/ttyUSB0:9600'\nwifi-rate = '6mbit'"),
+            &["modem.wifi-rate: got 6mbit: expected monitor with it"],
+        ),
+        (
+            format!("{good}[modem]\nmonitor = ['wlan0']\nkiss = 'tnc:8001'"),
+            &["[modem]: got kiss and monitor: expected one of"],
+        ),
+        (
             format!("{good}[modem]\nframes = ['unix:a', 'unix:b']\nmtu = 100"),
             &["gateway.toml: modem.mtu: got 100: expected at least 200 bytes"],
         ),

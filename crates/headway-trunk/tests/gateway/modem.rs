@@ -1,14 +1,18 @@
 //! Two gateways over the frames of modems, which are damaged in both directions wherever it falls, and cut short.
 
 use std::net::UdpSocket;
+use std::process::Command;
 
-use headway_test_fixture::process::free_addresses;
+use headway_test_fixture::air::{self, Air};
+use headway_test_fixture::process::{free_addresses, say_skipped};
 use headway_test_fixture::relay::Relay;
 use headway_test_fixture::rng::Rng;
 use headway_test_fixture::tnc::{Tncs, damage};
 use headway_trunk::{Config, Gateway};
 use headway_trunk_proto::SecretKey;
+use nix::sched::{CloneFlags, unshare};
 use tempfile::TempDir;
+use tokio::runtime::Builder;
 use tokio::time::{Duration, sleep, timeout};
 
 use super::exchange;
@@ -153,4 +157,31 @@ async fn every_byte_crosses_tncs_that_damage_frames() {
         assert!(status.corrupted > 5, "damage did arrive: {status:?}");
         assert_eq!(status.place(), format!("modem {place}"));
     }
+}
+
+/// Two cards at each end, in a namespace of the test.
+#[test]
+fn every_byte_crosses_wifi_cards_in_monitor_mode() {
+    let within = || {
+        if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+            return say_skipped("root", &format!("network namespaces: {error}"));
+        }
+        let Some(air) = Air::start(2, true, air::damage) else { return };
+        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
+        assert!(up.expect("ip").success());
+        // All of the gateways is in this thread, or in others that it starts: in the namespace.
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let modems = [0, 1].map(|end| format!("monitor = {:?}", air.interfaces(end)));
+            let pair = ModemPair::start(modems).await;
+            pair.exchange(300_000).await;
+            sleep(Duration::from_millis(500)).await;
+            for (end, gateway) in pair.gateways.iter().enumerate() {
+                let status = gateway.status();
+                assert!(status.corrupted > 5, "damage did arrive: {status:?}");
+                assert_eq!(status.place(), format!("modem {}", air.interfaces(end).join(",")));
+            }
+        });
+    };
+    std::thread::scope(|scope| scope.spawn(within).join().expect("the thread"));
 }

@@ -13,6 +13,7 @@ mod kiss;
 mod lab;
 mod mininet;
 mod modem;
+mod monitor;
 mod namespace;
 mod offload;
 mod perf;

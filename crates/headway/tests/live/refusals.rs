@@ -20,7 +20,7 @@ fn a_network_is_needed() {
     let complaint = refuse(&["nc", "192.0.2.1", "80"], 2);
     assert!(
         complaint
-            .contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM, --kiss PLACE, --serial DEVICE:SPEED or --kernel"),
+            .contains("--tun DEVICE, --udp LOCAL PEER, --packet INTERFACE, --frames LOCAL MODEM, --kiss PLACE, --serial DEVICE:SPEED, --monitor INTERFACE or --kernel"),
         "{complaint}"
     );
 }
@@ -104,6 +104,19 @@ fn invalid_networks_are_named() {
             &[&["--serial", "/dev/ttyUSB9:9600", "--mtu", "130"], &KISS[4..]].concat(),
             "--mtu 130: expected at least 160",
         ),
+        (&["--kernel", "--wifi-rate", "6mbit"], "--wifi-rate 6mbit: expected --monitor with it"),
+        (
+            &[&["--monitor", "wlan0", "--wifi-rate", "7mbit"], &KISS[4..]].concat(),
+            "--wifi-rate 7mbit: expected a rate of 802.11a, b or g",
+        ),
+        (
+            &[&["--monitor", "wlan0,wlan0"], &KISS[4..]].concat(),
+            "interfaces \"wlan0,wlan0\": expected one or more, each once",
+        ),
+        (
+            &[&["--monitor", "wlan0", "--mtu", "2299"], &KISS[4..]].concat(),
+            "frames of 2299 bytes: expected at most 2298",
+        ),
         (&["--packet", "lo", "--address", "127.0.0.1/8"], "machine's kernel does not have"),
         (
             &["--packet", "lo", "--address", "2001:db8::2/64", "--gateway", "10.0.0.1"],
@@ -123,6 +136,14 @@ fn missing_things_are_named() {
     let complaint =
         refuse(&[&["nc", "10.77.2.2", "1", "--serial", "/no/such/tty:9600"], &KISS[4..]].concat(), 1);
     assert!(complaint.contains("/no/such/tty:9600: No such file"), "{complaint}");
+    if rustix::process::geteuid().is_root() {
+        let monitor = |name| refuse(&[&["nc", "10.77.2.2", "1", "--monitor", name], &KISS[4..]].concat(), 1);
+        let complaint = monitor("no-such-one");
+        assert!(complaint.contains("no-such-one") && complaint.contains("ip link"), "{complaint}");
+        let complaint = monitor("lo");
+        assert!(complaint.contains("lo: is not in monitor mode: it has link type 772"), "{complaint}");
+        assert!(complaint.contains("iw dev NAME set type monitor"), "{complaint}");
+    }
     let complaint = refuse(&["serve", "/no/such/folder", "--kernel"], 2);
     assert!(complaint.contains("/no/such/folder"), "{complaint}");
     let complaint = refuse(&["fetch", "--kernel", "https://localhost/file"], 2);
@@ -149,9 +170,10 @@ fn the_loopback_is_no_ethernet() {
 fn missing_rights_are_named() {
     let is_root = rustix::process::geteuid().is_root();
     for (words, expected) in [
-        (&["--tun", "hw0", "--address", "10.77.2.2/24"], "CAP_NET_ADMIN"),
+        (&["--tun", "hw0", "--address", "10.77.2.2/24"][..], "CAP_NET_ADMIN"),
         (&["--packet", "lo", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
         (&["--packet", "nosuch0", "--address", "10.77.2.2/24"], "CAP_NET_RAW"),
+        (&["--monitor", "lo", "--address", "10.77.2.2", "--peer-address", "10.77.2.1"], "CAP_NET_RAW"),
     ] {
         let mut command = Command::new(if is_root { "setpriv" } else { HEADWAY });
         if is_root {

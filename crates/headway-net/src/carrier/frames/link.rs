@@ -1,4 +1,4 @@
-//! What frames are exchanged through: a socket of a modem's program, or a stream of bytes.
+//! What frames are exchanged through: a socket of a modem's program, a stream of bytes, or Wi-Fi cards.
 
 use std::fmt;
 use std::io;
@@ -11,6 +11,7 @@ use super::ax25::{Callsign, Header};
 use super::datagrams::{Datagrams, FramesSocket};
 use super::kiss::Kiss;
 use super::marks::Marks;
+use super::monitor::{self, LegacyRate, Monitor};
 use super::stream::{StreamLink, StreamPlace};
 use crate::NetError;
 
@@ -44,19 +45,33 @@ pub enum ModemConfig {
         /// How long nothing is sent after something was received.
         turnaround: Duration,
     },
+    /// Wi-Fi cards in monitor mode. The names of the ends tell the two directions and other links apart, so the other end
+    /// has the same, the other way round.
+    Monitor {
+        /// Their interfaces. All receive, and the first that is there sends.
+        interfaces: Vec<String>,
+        /// The rate at which it sends; `None`: the driver's choice.
+        rate: Option<LegacyRate>,
+    },
 }
 
 impl ModemConfig {
-    /// The longest frame that is usual, in bytes: AX.25's default (2.2, 6.7.2.3) is 256.
+    /// The longest frame that is usual, in bytes: AX.25's default (2.2, 6.7.2.3) is 256. Over Wi-Fi an interface whose MTU is 1500
+    /// carries this.
     pub fn usual_mtu(&self) -> u16 {
         match self {
             Self::Kiss { .. } => 255,
+            Self::Monitor { .. } => monitor::USUAL,
             Self::Datagrams { .. } | Self::Serial { .. } => 1500,
         }
     }
 
-    /// Opens it. No frame is longer than `longest`.
-    pub(in crate::carrier) fn open(&self, longest: u16) -> Result<Box<dyn FrameLink>, NetError> {
+    /// Opens it. No frame is longer than `longest`. The ends have these names, ours first.
+    pub(in crate::carrier) fn open(
+        &self,
+        longest: u16,
+        names: [&str; 2],
+    ) -> Result<Box<dyn FrameLink>, NetError> {
         match self {
             Self::Datagrams { local, modem } => Ok(Box::new(Datagrams::open(local, modem, longest)?)),
             Self::Kiss { place, callsign, peer, turnaround } => {
@@ -74,6 +89,9 @@ impl ModemConfig {
                 let place = StreamPlace::Serial { device: device.clone(), speed: *speed };
                 Ok(Box::new(StreamLink::open(place, Marks::new(longest.into()), *turnaround)?))
             }
+            Self::Monitor { interfaces, rate } => {
+                Ok(Box::new(Monitor::open(interfaces, *rate, longest, names)?))
+            }
         }
     }
 }
@@ -84,6 +102,7 @@ impl fmt::Display for ModemConfig {
             Self::Datagrams { modem, .. } => modem.fmt(f),
             Self::Kiss { place, .. } => place.fmt(f),
             Self::Serial { device, speed, .. } => write!(f, "{}:{speed}", device.display()),
+            Self::Monitor { interfaces, .. } => f.write_str(&interfaces.join(",")),
         }
     }
 }

@@ -12,6 +12,7 @@ mod fuzzed;
 mod kiss;
 pub(super) mod link;
 mod marks;
+mod monitor;
 mod other_length;
 mod segment;
 mod serial;
@@ -36,6 +37,7 @@ pub use ax25::Callsign;
 pub use datagrams::FramesSocket;
 use link::FrameLink;
 pub use link::ModemConfig;
+pub use monitor::LegacyRate;
 use other_length::OtherLength;
 use segment::COPY;
 pub use stream::StreamPlace;
@@ -45,9 +47,9 @@ pub use stream::StreamPlace;
 pub struct FramesConfig {
     /// How the modem is reached.
     pub modem: ModemConfig,
-    /// The address of this end, a name at this end only.
+    /// The address of this end: a name at this end only, except over [`ModemConfig::Monitor`].
     pub address: IpAddr,
-    /// The address of the other end, a name at this end only.
+    /// The address of the other end, as above.
     pub peer: IpAddr,
     /// The longest frame, in bytes.
     pub mtu: u16,
@@ -89,7 +91,7 @@ impl FramesCarrier {
                 expected: "two addresses of one family, one for each end",
             });
         }
-        let link = modem.open(mtu)?;
+        let link = modem.open(mtu, [&address.to_string(), &peer.to_string()])?;
         let inner_mtu = mtu.saturating_add(header_len(address) as u16).saturating_sub(COPY as u16);
         let longest = usize::from(inner_mtu) + LEFT_OUT + COPY;
         Ok(Self {

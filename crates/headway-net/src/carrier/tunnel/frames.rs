@@ -45,7 +45,9 @@ impl SealedFramesCarrier {
     ///
     /// The addresses of the modem are inconsistent or in use, or there is no modem.
     pub fn open(modem: &ModemConfig, mtu: u16, mut tunnel: TunnelConfig) -> Result<Self, NetError> {
-        let link = modem.open(mtu)?;
+        let keys = [Some(tunnel.secret.public()), tunnel.peers.first().map(|peer| peer.key)];
+        let [own, peer] = keys.map(|key| key.map_or_else(String::new, |key| key.to_string()));
+        let link = modem.open(mtu, [&own, &peer])?;
         tunnel.longest = mtu.saturating_sub(LONGEST_DATA_HEADER as u16);
         tunnel.peers.iter_mut().for_each(|peer| peer.endpoint = Some(PEER));
         let inner_mtu = inner_mtu(tunnel.longest);
