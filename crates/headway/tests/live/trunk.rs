@@ -144,7 +144,8 @@ fn curl_gets_every_byte_through_socks_and_a_forward() {
     let status = chain.status().expect("a running gateway");
     assert_eq!(status["peers"][0]["passes_unchecked"], true);
     let damaged = status["corrupted"].as_u64().unwrap() + status["unreadable"].as_u64().unwrap();
-    assert!(damaged > 100, "damage arrives: {status}");
+    // Usually some 250; fewer where the far gateway finds late that datagrams without a checksum get through.
+    assert!(damaged > 20, "damage arrives: {status}");
     // What the far gateway's packets went through can be tried with another sender.
     let (config, fates) = (chain.folder.path().join("near.toml"), chain.folder.path().join("near.fates"));
     let (config, fates) = (config.to_str().unwrap(), fates.to_str().unwrap());
