@@ -18,7 +18,7 @@ pub fn blocks(payload_len: usize) -> impl Iterator<Item = Range<usize>> {
     (0..payload_len).step_by(each).map(move |start| start..cmp::min(start + each, payload_len))
 }
 
-/// Each block with its CRC-16 ([`crc16`](crate::crc::crc16)). The payload is the two slices one after the other, as a ring
+/// Each block with its CRC-16 ([`crc16`]). The payload is the two slices one after the other, as a ring
 /// buffer has them.
 pub fn sums<'a>(payload: (&'a [u8], &'a [u8])) -> impl Iterator<Item = (Range<usize>, u16)> + 'a {
     blocks(payload.0.len() + payload.1.len()).map(move |range| {
