@@ -37,7 +37,7 @@ pub enum V2 {
     Syn(V2Syn),
     /// On a segment with data.
     Data(V2Data),
-    /// On a segment that carries [blocks](crate::blocks::patch_len) of one that arrived damaged and began at its sequence number.
+    /// On a segment that carries [blocks](crate::patch) of one that arrived damaged and began at its sequence number.
     Patch(V2Data),
     /// On a segment without data.
     Ack(V2Ack),
