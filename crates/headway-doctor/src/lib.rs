@@ -50,7 +50,7 @@ pub struct Arguments {
     listen: Option<Listen>,
     /// Send frames that the peer knows, with a doctor that listens there, and report which of them are lost and damaged, and where,
     /// in both directions
-    #[arg(long, action = ArgAction::SetTrue, requires = "connect", conflicts_with = "kernel")]
+    #[arg(long, action = ArgAction::SetTrue, requires = "connect")]
     survey: bool,
     /// With --survey, how long to send, at most 1h; Ctrl-C ends it early
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "survey")]
@@ -131,6 +131,11 @@ async fn survey(arguments: &Arguments) -> Result<(), TransportError> {
     require_distinct([], traces.into_iter().chain(network.written()).map(Named::from))?;
     let remote = remote(connect.as_deref().unwrap_or_default()).await?;
     let (transport, observed) = open(arguments)?;
+    if transport.is_kernel() {
+        const EXPECTED: &str = "expected --tun, --udp, --packet, --frames, --kiss or --serial with it: the kernel \
+                                does not hand up damaged frames";
+        return Err(BadOption::new("--survey", "", EXPECTED).into());
+    }
     let outcome = survey::run(&transport, &observed, remote, *duration, trace.as_deref()).await;
     let closed = transport.close(GRACE_STOPPED).await;
     let report = outcome?;

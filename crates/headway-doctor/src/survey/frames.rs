@@ -5,6 +5,7 @@
 //! of a random key and the block's place. Every bit of the numbers is what most blocks say.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use headway_wire::options::V2;
 use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, compact, emit};
@@ -13,8 +14,13 @@ use super::record::BLOCK;
 
 /// The length of the TCP header.
 pub(super) const HEADER: usize = 44;
+/// Where the header has TCP's checksum and the CRC of the header. A carrier that gives a segment other addresses changes them, and
+/// where the rest of the header is damaged, it cannot.
+const REWRITTEN: [Range<usize>; 2] = [16..18, 36..40];
 /// The bytes of a block that say the frame's numbers.
 const NUMBERS: usize = 8;
+/// Where a TCP header has its data offset.
+const OFFSET_AT: usize = 12;
 /// Fewer trailing zeros than this are not taken for a tail that is missing.
 const MISSING: usize = 8;
 /// The longest header: carriers take up to that many bytes from the end of a frame whose header is not readable.
@@ -108,17 +114,27 @@ impl Frames {
                 len += expected[from + len..].iter().take_while(|byte| **byte == 0).count();
             }
         }
-        let bits: Vec<u32> = (from..from + len)
+        let is_known = |at: &usize| {
+            let is_rewritten = |field: &Range<usize>| field.contains(&(at - self.ip_len));
+            is_readable || !REWRITTEN.iter().any(is_rewritten)
+        };
+        let mut bits: Vec<u32> = (from..from + len)
+            .filter(is_known)
             .flat_map(|at| {
                 let wrong = expected[at] ^ arrived[at - from];
                 (0..8).filter(move |bit| wrong & (0x80 >> bit) != 0).map(move |bit| at as u32 * 8 + bit)
             })
             .collect();
+        // A header that is not readable has wrong bits. Where no other is seen they are in what is not known.
+        if !is_readable && bits.first().is_none_or(|first| *first as usize >= payload_at * 8) {
+            let at = if shift > 0 { OFFSET_AT } else { REWRITTEN[0].start };
+            bits.insert(0, 8 * (self.ip_len + at) as u32);
+        }
         let seen = from + len;
         let missing = self.len - seen;
         is_one(&expected[payload_at..seen], payload).then(|| Found {
             numbers,
-            bits: if shift > 0 { [&[8 * (self.ip_len as u32 + 12)], &bits[..]].concat() } else { bits },
+            bits,
             seen,
             is_cut: missing > if is_readable { 0 } else { UNSEEN },
             is_longer: packet.len() - shift > self.len + if is_readable { 0 } else { UNSEEN },
@@ -202,10 +218,10 @@ mod tests {
         eprintln!("seed {seed}");
         let mut rng = Rng::new(seed);
         for hits in [0, 1, 20, 400] {
-            let numbers = Numbers { number: rng.next() as u32 % 20_000, answers: rng.next() as u32 % 20_000 };
+            let numbers = Numbers { number: rng.next() as u32 % 5000, answers: rng.next() as u32 % 5000 };
             let mut packet = frame(numbers);
-            // The IP header is the carrier's.
-            let mut bits: Vec<u32> = (0..hits).map(|_| rng.between(160, 3999_u32)).collect();
+            // The IP header is the carrier's. A bit of the sequence number makes the header unreadable.
+            let mut bits: Vec<u32> = (0..hits).map(|_| rng.between(512, 3999_u32)).chain([200]).collect();
             bits.sort_unstable();
             bits.dedup();
             bits.iter().for_each(|bit| packet[*bit as usize / 8] ^= 0x80 >> (bit % 8));
@@ -227,7 +243,24 @@ mod tests {
         };
         assert_eq!(cut(&packet[..300], false), Some((300, true, 0)));
         assert_eq!(cut(&packet[..470], false), Some((470, false, 0)), "a carrier took a header from its end");
+        let damaged = frames(4).read(&packet, false).map(|found| found.bits);
+        assert_eq!(damaged, Some(vec![8 * 36]), "its header has a wrong bit where none is known");
         packet[300..].fill(0);
         assert_eq!(cut(&packet, true).map(|(seen, ..)| seen >= 300 && seen < 303), Some(true));
+    }
+
+    /// No other bytes differ where a carrier changes the addresses.
+    #[test]
+    fn carriers_rewrite_what_is_not_known() {
+        let numbers = Numbers { number: 3, answers: 0 };
+        let mut packet = frame(numbers);
+        let ip = |src: [u8; 4], dst: [u8; 4]| IpHeader::new(src.into(), dst.into());
+        let (ours, others) = (ip([10, 0, 0, 1], [10, 0, 0, 2]), ip([0; 4], [0; 4]));
+        headway_wire::change_addresses(&mut packet[20..], &ours, &others);
+        let differ: Vec<usize> = (0..480).filter(|at| packet[20 + at] != frame(numbers)[20 + at]).collect();
+        assert!(
+            differ.len() > 3 && differ.iter().all(|at| REWRITTEN.iter().any(|field| field.contains(at))),
+            "{differ:?}"
+        );
     }
 }

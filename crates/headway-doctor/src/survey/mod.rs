@@ -38,7 +38,7 @@ pub(crate) const MOST: Span = Span::from_secs(3600);
 /// The longest frame, in bytes.
 const LONGEST: usize = 9000;
 /// The longest line of a message, in bytes: a record.
-const MAX_RECORD: usize = 8 << 20;
+const MAX_RECORD: usize = 4 << 20;
 const MAX_LINE: usize = 1000;
 /// How often a running survey is looked at, and how often it is reported.
 const LOOKED_AT: Duration = Duration::from_millis(100);
@@ -162,7 +162,7 @@ pub(super) async fn run(
         lines.send(&END).await?;
         lines.receive::<Record>(MAX_RECORD).await
     };
-    let limit = TIME_LIMIT + 6 * Duration::from_nanos(time.as_nanos());
+    let limit = 3 * TIME_LIMIT + 6 * Duration::from_nanos(time.as_nanos());
     let theirs = tokio::select! {
         theirs = timeout(limit, report) => match theirs {
             Ok(theirs) => theirs.map_err(|error| error.to_string()),

@@ -8,9 +8,9 @@ use super::frames::Found;
 /// The blocks of partial recovery, in bytes.
 pub(super) const BLOCK: usize = 32;
 /// The most frames of a survey in each direction.
-pub(super) const MAX_FRAMES: u32 = 20_000;
-/// The most wrong bits that are kept: about half a mebibyte on its way to the other end.
-const MAX_BITS: usize = 1 << 18;
+pub(super) const MAX_FRAMES: u32 = 5000;
+/// The most wrong bits that are recorded: the record goes through the damaged link to the other end, 4 bytes for each.
+const MAX_BITS: usize = 1 << 15;
 
 /// No frame that was recognised ended before this byte.
 const HEADERS: u32 = 40 + super::frames::HEADER as u32;

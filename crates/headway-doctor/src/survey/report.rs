@@ -56,7 +56,7 @@ fn of_direction(name: &str, summary: &Summary, bytes: usize) -> String {
     ];
     if summary.wrong_bits > 0 {
         let rate = summary.share_of_wrong_bits;
-        lines.push(format!("  wrong bits     {:>6}  {} ({rate:.1e})", percent(rate), summary.wrong_bits));
+        lines.push(format!("  wrong bits    {rate:>7.1e}  {}", summary.wrong_bits));
         lines.push(format!(
             "  where          {}  from the frame's beginning to its end",
             bars(&summary.places)
