@@ -103,8 +103,11 @@ impl Frames {
         let numbers = self.vote(payload);
         let mut expected = vec![0; self.len];
         self.write(numbers, &mut expected)?;
-        // A header that was restored is not what arrived.
-        let from = if shift > 0 { payload_at } else { self.ip_len };
+        // A header that was restored is not what arrived, nor is another one than this that a carrier took for readable.
+        let is_ours = packet.get(self.ip_len..payload_at) == expected.get(self.ip_len..payload_at);
+        let is_known = if is_readable { is_ours } else { shift == 0 };
+        let is_readable = is_readable && is_ours;
+        let from = if is_known { self.ip_len } else { payload_at };
         let arrived = packet.get(from + shift..)?;
         let mut len = arrived.len().min(self.len - from);
         if is_readable {
@@ -114,31 +117,28 @@ impl Frames {
                 len += expected[from + len..].iter().take_while(|byte| **byte == 0).count();
             }
         }
-        let is_known = |at: &usize| {
+        let is_compared = |at: &usize| {
             let is_rewritten = |field: &Range<usize>| field.contains(&(at - self.ip_len));
             is_readable || !REWRITTEN.iter().any(is_rewritten)
         };
         let mut bits: Vec<u32> = (from..from + len)
-            .filter(is_known)
+            .filter(is_compared)
             .flat_map(|at| {
                 let wrong = expected[at] ^ arrived[at - from];
                 (0..8).filter(move |bit| wrong & (0x80 >> bit) != 0).map(move |bit| at as u32 * 8 + bit)
             })
             .collect();
-        // A header that is not readable has wrong bits. Where no other is seen they are in what is not known.
-        if !is_readable && bits.first().is_none_or(|first| *first as usize >= payload_at * 8) {
+        let seen = from + len;
+        let is_cut = self.len - seen > if is_readable { 0 } else { UNSEEN };
+        let is_longer = packet.len() - shift > self.len + if is_readable { 0 } else { UNSEEN };
+        // A header is not readable because it has wrong bits, or because of another length. Where no wrong one is seen, it is in what
+        // is not known.
+        let has_seen = bits.first().is_some_and(|first| (*first as usize) < payload_at * 8);
+        if !(is_readable || has_seen || is_cut || is_longer) {
             let at = if shift > 0 { OFFSET_AT } else { REWRITTEN[0].start };
             bits.insert(0, 8 * (self.ip_len + at) as u32);
         }
-        let seen = from + len;
-        let missing = self.len - seen;
-        is_one(&expected[payload_at..seen], payload).then(|| Found {
-            numbers,
-            bits,
-            seen,
-            is_cut: missing > if is_readable { 0 } else { UNSEEN },
-            is_longer: packet.len() - shift > self.len + if is_readable { 0 } else { UNSEEN },
-        })
+        is_one(&expected[payload_at..seen], payload).then(|| Found { numbers, bits, seen, is_cut, is_longer })
     }
 
     /// What most blocks say.
@@ -242,8 +242,8 @@ mod tests {
             frames(4).read(packet, is_readable).map(|found| (found.seen, found.is_cut, found.bits.len()))
         };
         assert_eq!(cut(&packet[..300], false), Some((300, true, 0)));
-        assert_eq!(cut(&packet[..470], false), Some((470, false, 0)), "a carrier took a header from its end");
-        let damaged = frames(4).read(&packet, false).map(|found| found.bits);
+        assert_eq!(cut(&packet[..470], false), Some((470, false, 1)), "a carrier took a header from its end");
+        let damaged = frames(4).read(&packet[..470], false).map(|found| found.bits);
         assert_eq!(damaged, Some(vec![8 * 36]), "its header has a wrong bit where none is known");
         packet[300..].fill(0);
         assert_eq!(cut(&packet, true).map(|(seen, ..)| seen >= 300 && seen < 303), Some(true));

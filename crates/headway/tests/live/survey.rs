@@ -134,8 +134,19 @@ fn what_a_program_does_to_frames_is_what_the_report_says() {
         assert!(sent > 100, "{report:#}");
         // Behind the survey's frames the peer's report has such ones.
         assert!(log.len() == sent || name == "back" && log.len() > sent, "{name}: {} of {sent}", log.len());
-        assert_eq!(lines(path), log[..sent], "{name}");
-        let count = |what: &dyn Fn(&str) -> bool| log[..sent].iter().filter(|line| what(line)).count();
+        let traced = lines(path);
+        assert_eq!(traced.len(), sent, "{name}");
+        // Where the header is damaged, other bytes have a sum of 16 bits that is right once in 10,000 frames: then the carrier takes
+        // them for the header.
+        let differ: Vec<_> = traced.iter().zip(&log).filter(|(traced, done)| traced != done).collect();
+        assert!(
+            differ.len() <= 2
+                && differ
+                    .iter()
+                    .all(|(traced, done)| traced.starts_with("bits ") && done.starts_with("bits ")),
+            "{name}: {differ:?}"
+        );
+        let count = |what: &dyn Fn(&str) -> bool| traced.iter().filter(|line| what(line)).count();
         let expected = serde_json::json!({
             "sent": sent,
             "lost": count(&|line| line == "lost"),
