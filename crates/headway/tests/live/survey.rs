@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use headway_test_fixture::process::{free_addresses, wait_until};
+use headway_test_fixture::tnc::{self, Tncs};
 
 use crate::namespace::HEADWAY;
 use crate::udp::{start, succeed};
@@ -153,7 +154,7 @@ fn what_a_program_does_to_frames_is_what_the_report_says() {
             "intact": count(&|line| line == "ok"),
             "damaged": count(&|line| line.starts_with("bits")),
             "cut": count(&|line| line.starts_with("bits -")),
-            "wrong_bits": log[..sent].iter().filter(|line| line.starts_with("bits ") && !line.contains('-')).map(|line| line.split(' ').count() - 1).sum::<usize>(),
+            "wrong_bits": traced.iter().filter(|line| line.starts_with("bits ") && !line.contains('-')).map(|line| line.split(' ').count() - 1).sum::<usize>(),
             "longest_burst": 10,
         });
         for (key, value) in expected.as_object().unwrap() {
@@ -165,10 +166,44 @@ fn what_a_program_does_to_frames_is_what_the_report_says() {
     }
 }
 
+/// A third of the frames of these TNCs is hit, and one in forty each is lost, cut and split.
+#[test]
+fn a_tnc_is_surveyed() {
+    let tncs = Tncs::start(tnc::damage);
+    let [one, other] = tncs.places().map(|place| place.to_string());
+    let end = |place: &str, [own, peer]: [u8; 2], rest: &[&str]| {
+        let [address, peer_address] = [own, peer].map(|end| format!("10.77.2.{end}"));
+        let [callsign, peer_callsign] = [own, peer].map(|end| format!("N0CALL-{end}"));
+        let network = [
+            ["--kiss", place],
+            ["--callsign", &callsign],
+            ["--peer-callsign", &peer_callsign],
+            ["--address", &address],
+            ["--peer-address", &peer_address],
+            ["--turnaround", "2ms"],
+        ];
+        start(&[&["doctor"], network.as_flattened(), rest].concat())
+    };
+    let server = end(&one, [1, 2], &["--listen", "7"]);
+    let words = ["--connect", "10.77.2.1:7", "--survey", "--duration", "3s", "--json"];
+    let output = end(&other, [2, 1], &words).wait_with_output().unwrap();
+    stop(server);
+    let report: serde_json::Value = serde_json::from_slice(&succeed(output)).unwrap();
+    for name in ["there", "back"] {
+        let count = |key: &str| report[name][key].as_u64().unwrap();
+        assert!(count("sent") > 100, "{report:#}");
+        assert_eq!(count("sent"), count("lost") + count("damaged") + count("intact"), "{report:#}");
+        let (damaged, intact) =
+            (count("damaged") * 100 / count("sent"), count("intact") * 100 / count("sent"));
+        assert!((20..60).contains(&damaged) && (40..75).contains(&intact), "{report:#}");
+    }
+}
+
 fn survey_over_udp(server: &[&str], rest: &[&str]) -> Output {
     let [a, b] = free_addresses().map(|address| address.to_string());
     let words: Vec<&str> = server.iter().map(|word| if *word == "LOCAL" { &*b } else { word }).collect();
-    let server = start(&words);
+    let mut server = start(&words);
+    drop(server.stdin.take());
     let words = ["doctor", "--udp", &a, &b, "--connect", "127.0.0.1:7", "--survey", "--duration", "1s"];
     let output = start(&[&words[..], rest].concat()).wait_with_output().unwrap();
     stop(server);
