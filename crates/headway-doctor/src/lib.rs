@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use headway_command::{BadOption, Failure, Named, notice, output, require_distinct};
+use headway_command::{BadOption, Failure, notice, output, require_distinct};
 use headway_ebpf::requirements;
 use headway_net::{Interface, probe};
 use headway_transport::{Listen, NetworkArguments, Transport, TransportError, resolve};
@@ -128,7 +128,7 @@ async fn survey(arguments: &Arguments) -> Result<(), TransportError> {
     }
     let behind = trace.as_deref().map(survey::back);
     let traces = [("--trace", trace.as_deref()), ("the other trace of --trace", behind.as_deref())];
-    require_distinct([], traces.into_iter().chain(network.written()).map(Named::from))?;
+    require_distinct([], traces.into_iter().chain(network.written()))?;
     let remote = remote(connect.as_deref().unwrap_or_default()).await?;
     let (transport, observed) = open(arguments)?;
     if transport.is_kernel() {

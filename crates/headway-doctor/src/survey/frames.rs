@@ -138,7 +138,13 @@ impl Frames {
             let at = if shift > 0 { OFFSET_AT } else { REWRITTEN[0].start };
             bits.insert(0, 8 * (self.ip_len + at) as u32);
         }
-        is_one(&expected[payload_at..seen], payload).then(|| Found { numbers, bits, seen, is_cut, is_longer })
+        is_one(&expected[payload_at..seen], payload).then_some(Found {
+            numbers,
+            bits,
+            seen,
+            is_cut,
+            is_longer,
+        })
     }
 
     /// What most blocks say.
@@ -246,7 +252,7 @@ mod tests {
         let damaged = frames(4).read(&packet[..470], false).map(|found| found.bits);
         assert_eq!(damaged, Some(vec![8 * 36]), "its header has a wrong bit where none is known");
         packet[300..].fill(0);
-        assert_eq!(cut(&packet, true).map(|(seen, ..)| seen >= 300 && seen < 303), Some(true));
+        assert_eq!(cut(&packet, true).map(|(seen, ..)| (300..303).contains(&seen)), Some(true));
     }
 
     /// No other bytes differ where a carrier changes the addresses.
