@@ -2,20 +2,26 @@
 #![forbid(unsafe_code)]
 
 mod findings;
+mod lines;
 mod path;
 mod peer;
+mod survey;
 mod watch;
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use headway_command::{BadOption, Failure, notice, output};
+use headway_command::{BadOption, Failure, notice, output, require_distinct};
 use headway_ebpf::requirements;
 use headway_net::{Interface, probe};
 use headway_transport::{Listen, NetworkArguments, Transport, TransportError, resolve};
+use headway_units::Duration as Span;
 
 use findings::{Findings, Form, Mark};
 use headway_transport::{GRACE_STOPPED, block_on, stop_signal};
+use survey::carrier::{SurveyCarrier, Surveys};
 use watch::{Records, Watch};
 
 const EXAMPLES: &str = "\
@@ -26,7 +32,11 @@ Examples:
       At one end of a path: report to the other end which of its packets arrived.
   headway doctor --udp 192.0.2.1:4000 192.0.2.2:4000 --connect 192.0.2.2:7
       At the other: whether the path strips options and delivers damaged payloads, in both directions. \
-      Connected to another headway server: the negotiated options.";
+      Connected to another headway server: the negotiated options.
+  headway doctor --frames unix:b unix:far --address 10.77.2.2 --peer-address 10.77.2.1 --connect 10.77.2.1:7 \
+      --survey --trace link.trace
+      What a modem does to frames, in both directions, with a doctor that listens at the other end; then \
+      `headway race --damage trace:link.trace` races senders over it.";
 
 /// Report the capabilities of this machine and of a path, and which carrier to use
 #[derive(Args)]
@@ -38,6 +48,17 @@ pub struct Arguments {
     /// Serve such connections until stopped
     #[arg(long, value_name = "[ADDRESS:]PORT", requires = "carrier", conflicts_with = "connect")]
     listen: Option<Listen>,
+    /// Send frames that the peer knows, with a doctor that listens there, and report which of them are lost and damaged, and where,
+    /// in both directions
+    #[arg(long, action = ArgAction::SetTrue, requires = "connect")]
+    survey: bool,
+    /// With --survey, how long to send, at most 1h; Ctrl-C ends it early
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = "survey")]
+    duration: Span,
+    /// With --survey, write what became of the frames sent to this file, and of those received to FILE.back, as damage traces for
+    /// `headway race --damage trace:FILE`
+    #[arg(long, value_name = "FILE", requires = "survey")]
+    trace: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long, action = ArgAction::SetTrue)]
     json: bool,
@@ -56,6 +77,9 @@ pub fn run(arguments: &Arguments) -> Result<(), impl Failure> {
 async fn examine(arguments: &Arguments) -> Result<(), TransportError> {
     if let Some(local) = arguments.listen {
         return listen(arguments, local).await;
+    }
+    if arguments.survey {
+        return survey(arguments).await;
     }
     let mut findings = Findings::default();
     machine(&mut findings);
@@ -78,12 +102,10 @@ async fn connect(
     arguments: &Arguments,
     peer: &str,
 ) -> Result<Result<(), TransportError>, TransportError> {
-    let expected = || BadOption::new("--connect", peer, "expected HOST:PORT, such as 192.0.2.2:80");
-    let (host, port) = peer.rsplit_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(expected)?;
-    let remote = resolve(host, port.parse().map_err(|_| expected())?).await?;
-    let (transport, records) = open(arguments)?;
+    let remote = remote(peer).await?;
+    let (transport, observed) = open(arguments)?;
     let outcome = tokio::select! {
-        reached = path::examine(findings, &transport, &records, remote) => Ok(reached),
+        reached = path::examine(findings, &transport, &observed.records, remote) => Ok(reached),
         signal = stop_signal() => Err(TransportError::Stopped(signal?)),
     };
     let closed = transport.close(GRACE_STOPPED).await;
@@ -92,8 +114,37 @@ async fn connect(
     Ok(reached)
 }
 
+async fn remote(peer: &str) -> Result<SocketAddr, TransportError> {
+    let expected = || BadOption::new("--connect", peer, "expected HOST:PORT, such as 192.0.2.2:80");
+    let (host, port) = peer.rsplit_once(':').filter(|(host, _)| !host.is_empty()).ok_or_else(expected)?;
+    resolve(host, port.parse().map_err(|_| expected())?).await
+}
+
+async fn survey(arguments: &Arguments) -> Result<(), TransportError> {
+    let Arguments { connect, duration, trace, json, network, .. } = arguments;
+    if duration.is_zero() || *duration > survey::MOST {
+        const EXPECTED: &str = "expected more than 0s and at most 1h";
+        return Err(BadOption::new("--duration", duration.to_string(), EXPECTED).into());
+    }
+    let behind = trace.as_deref().map(survey::back);
+    let traces = [("--trace", trace.as_deref()), ("the other trace of --trace", behind.as_deref())];
+    require_distinct([], traces.into_iter().chain(network.written()))?;
+    let remote = remote(connect.as_deref().unwrap_or_default()).await?;
+    let (transport, observed) = open(arguments)?;
+    if transport.is_kernel() {
+        const EXPECTED: &str = "expected --tun, --udp, --packet, --frames, --kiss, --serial or --monitor with it: the kernel \
+                                does not hand up damaged frames";
+        return Err(BadOption::new("--survey", "", EXPECTED).into());
+    }
+    let outcome = survey::run(&transport, &observed, remote, *duration, trace.as_deref()).await;
+    let closed = transport.close(GRACE_STOPPED).await;
+    let report = outcome?;
+    output::print(&if *json { report.json() } else { report.text() })?;
+    closed
+}
+
 async fn listen(arguments: &Arguments, local: Listen) -> Result<(), TransportError> {
-    let (transport, records) = open(arguments)?;
+    let (transport, observed) = open(arguments)?;
     if transport.is_kernel() {
         const EXPECTED: &str =
             "expected --tun, --udp or --packet with it: the kernel does not report what arrives";
@@ -105,19 +156,32 @@ async fn listen(arguments: &Arguments, local: Listen) -> Result<(), TransportErr
         listener.local_addr().map_err(TransportError::Connection)?
     );
     let outcome = tokio::select! {
-        outcome = peer::answer(&listener, &records, TIME_LIMIT) => outcome.map_err(TransportError::Connection),
+        outcome = peer::answer(&listener, &observed, TIME_LIMIT) => outcome.map_err(TransportError::Connection),
         signal = stop_signal() => signal.map(|_| ()),
     };
     drop(listener);
     outcome.and(transport.close(GRACE_STOPPED).await)
 }
 
+/// What is known of a carrier.
+#[derive(Clone)]
+struct Observed {
+    records: Records,
+    surveys: Surveys,
+    /// Its longest packet, in bytes.
+    mtu: u16,
+}
+
 /// headway's TCP on an observed carrier.
-fn open(arguments: &Arguments) -> Result<(Transport, Records), TransportError> {
-    let records = Records::default();
-    let seen = records.clone();
-    let transport = arguments.network.open_through(|inner| Box::new(Watch { inner, records: seen }))?;
-    Ok((transport, records))
+fn open(arguments: &Arguments) -> Result<(Transport, Observed), TransportError> {
+    let mut observed = Observed { records: Records::default(), surveys: Surveys::default(), mtu: 0 };
+    let transport = arguments.network.open_through(|carrier| {
+        observed.mtu = carrier.mtu();
+        // Inside, so that no frame of a survey is taken for the TCP's.
+        let inner = Box::new(SurveyCarrier::new(carrier, observed.surveys.clone()));
+        Box::new(Watch { inner, records: observed.records.clone() })
+    })?;
+    Ok((transport, observed))
 }
 
 fn machine(findings: &mut Findings) {

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use super::TIME_LIMIT;
 use super::findings::{Findings, Mark};
+use super::lines::Lines;
 use super::peer;
 use super::watch::{DirectionRecord, PeerRecord, Records, Syn};
 
@@ -19,7 +20,7 @@ pub(super) async fn examine(
     records: &Records,
     remote: SocketAddr,
 ) -> Result<(), TransportError> {
-    let mut stream = match transport.connect(remote).await {
+    let stream = match transport.connect(remote).await {
         Ok(stream) => stream,
         Err(error) => {
             findings.add("path", Mark::Bad, error.to_string());
@@ -31,16 +32,17 @@ pub(super) async fn examine(
         findings.add("options", Mark::Unknown, "the kernel's TCP does not report them".into());
         return Ok(());
     }
-    let report = timeout(TIME_LIMIT, peer::request(&mut stream)).await;
+    let mut lines = Lines::new(stream);
+    let report = timeout(TIME_LIMIT, peer::request(&mut lines)).await;
     let ours = records.of(remote);
     match report {
         Ok(Ok(theirs)) => {
-            agreed(findings, &stream, true);
-            let ecn = stream.negotiated().is_some_and(|agreed| agreed.ecn);
+            agreed(findings, &lines.stream, true);
+            let ecn = lines.stream.negotiated().is_some_and(|agreed| agreed.ecn);
             compare(findings, &ours, &theirs, ecn);
         }
         Ok(Err(_)) | Err(_) => {
-            agreed(findings, &stream, false);
+            agreed(findings, &lines.stream, false);
             let text = "the peer does not say what arrived: with `headway doctor --listen PORT` there it is \
                         report stripped options, damage and ECN";
             findings.add("details", Mark::Unknown, text.into());

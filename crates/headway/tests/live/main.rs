@@ -28,6 +28,7 @@ mod routes;
 mod shell;
 mod silence;
 mod ssh;
+mod survey;
 mod transfers;
 mod trunk;
 mod trunk_end;
