@@ -35,5 +35,6 @@ fn within_a_namespace() {
     server.kill().unwrap();
     server.wait().unwrap();
     assert!(fetched == bytes);
-    assert!(air.sent() > 300, "{} frames", air.sent());
+    // The data alone are 209 segments.
+    assert!(air.sent() > 209, "{} frames", air.sent());
 }
