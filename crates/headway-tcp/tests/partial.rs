@@ -1,5 +1,6 @@
 //! Partial recovery between two hosts, and with a peer that lies.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use headway_tcp::hack::PayloadTag;
@@ -11,7 +12,7 @@ use headway_test_fixture::{
 use headway_units::Duration;
 use headway_wire::{
     Received, Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, V2Offsets, blocks,
-    patch::Choice,
+    crc::crc16, patch::Choice,
 };
 use proptest::prelude::*;
 
@@ -106,6 +107,45 @@ fn of_a_block_with_one_wrong_bit_its_sum_comes() {
     assert_eq!(patch.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(), [expected]);
     patch[0][64 + 14 + 20] ^= 1;
     pair.deliver(SERVER, &patch);
+    assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1));
+}
+
+/// Three wrong bits of a block that change its sum as one does: the receiver corrects the wrong bit, which the CRC of the whole finds, and
+/// the block comes.
+#[test]
+fn of_three_bits_that_look_like_one_the_block_comes_after_its_sum() {
+    let sum_of = |bit: usize| {
+        let mut block = [0; 32];
+        block[bit / 8] ^= 1 << (bit % 8);
+        crc16(&block) ^ crc16(&[0; 32])
+    };
+    // Two pairs that change the sum alike are a pair and a pair: three of these bits look like the fourth.
+    let mut pairs = HashMap::new();
+    let found = (0..256).flat_map(|one| (0..one).map(move |other| (one, other))).find_map(|pair| {
+        let earlier = *pairs.entry(sum_of(pair.0) ^ sum_of(pair.1)).or_insert(pair);
+        (earlier != pair).then_some([pair.0, pair.1, earlier.0])
+    });
+    let mut pair = connected([true; 2]);
+    pair.write(CLIENT, 3 * SEGMENT);
+    let mut flight = pair.sent(CLIENT);
+    pair.advance(Duration::from_millis(20));
+    // In block 4; and two bits of block 0.
+    for bit in found.expect("a code word of weight 4") {
+        flight[1][64 + 4 * 32 + bit / 8] ^= 1 << (bit % 8);
+    }
+    damage(&mut flight[1], 3);
+    pair.deliver(SERVER, &flight);
+    for expected in [Choice::new(1, 1 << 4), Choice::new(1 << 4, 0)] {
+        assert_eq!(pair.statistics(SERVER).completed, 0);
+        let answers = pair.sent(SERVER);
+        pair.advance(Duration::from_millis(20));
+        pair.deliver(CLIENT, &answers);
+        let patch = pair.sent(CLIENT);
+        let lengths: Vec<usize> = patch.iter().map(|packet| packet.len() - 64).collect();
+        assert_eq!(lengths, [expected.patch_len(SEGMENT)], "{expected:?}");
+        pair.advance(Duration::from_millis(20));
+        pair.deliver(SERVER, &patch);
+    }
     assert_eq!((pair.readable(SERVER), pair.statistics(SERVER).completed), (3 * SEGMENT, 1));
 }
 
