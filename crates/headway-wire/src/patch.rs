@@ -178,13 +178,14 @@ pub fn apply(patch: &[u8], payload: &mut [u8]) -> bool {
     let mut has_put = false;
     for_each_part(choice, parts, len, |range, block, sum| {
         let Some(kept) = payload.get_mut(range) else { return };
-        match block {
-            None => _ = correct(kept, sum),
-            Some(block) if crc16(block) == sum || !is_dense(damaged, count) && is_explained(block, sum) => {
-                kept.copy_from_slice(block);
-                has_put = correct(kept, sum);
-            }
-            Some(_) => {}
+        let Some(block) = block else {
+            correct(kept, sum);
+            return;
+        };
+        if crc16(block) == sum || !is_dense(damaged, count) && is_explained(block, sum) {
+            kept.copy_from_slice(block);
+            correct(kept, sum);
+            has_put = true;
         }
     });
     has_put
