@@ -5,17 +5,18 @@ use std::io;
 use headway_transport::Stream;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy, sink};
 
-/// A connection, and what has arrived of the next line.
-pub(super) struct Lines {
-    pub(super) stream: Stream,
-    arrived: Vec<u8>,
-}
+/// A connection on which lines are exchanged.
+pub(super) struct Lines(BufReader<Stream>);
 
 impl Lines {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { stream, arrived: Vec::new() }
+        Self(BufReader::new(stream))
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        self.0.get_ref()
     }
 
     pub(super) async fn send(&mut self, what: &impl Serialize) -> io::Result<()> {
@@ -27,45 +28,27 @@ impl Lines {
         let mut message = serde_json::to_vec(what)?;
         message.push(b'\n');
         message.resize(message.len() + padding, b'.');
-        self.stream.write_all(&message).await
+        self.0.write_all(&message).await
     }
 
     /// The next line, of at most `longest` bytes.
     pub(super) async fn receive<T: DeserializeOwned>(&mut self, longest: usize) -> io::Result<T> {
-        let mut looked = 0;
-        loop {
-            if let Some(end) = self.arrived[looked..].iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = self.arrived.drain(..=looked + end).collect();
-                return serde_json::from_slice(&line).map_err(|_| no_doctor());
-            }
-            looked = self.arrived.len();
-            if looked > longest {
-                return Err(no_doctor());
-            }
-            self.read().await?;
-        }
+        let mut line = Vec::new();
+        (&mut self.0).take(longest as u64).read_until(b'\n', &mut line).await?;
+        let line = line.strip_suffix(b"\n").ok_or_else(no_doctor)?;
+        serde_json::from_slice(line).map_err(|_| no_doctor())
     }
 
     /// Waits for the padding behind a line.
     pub(super) async fn skip(&mut self, padding: usize) -> io::Result<()> {
-        while self.arrived.len() < padding {
-            self.read().await?;
-        }
-        self.arrived.drain(..padding);
-        Ok(())
+        let skipped = copy(&mut (&mut self.0).take(padding as u64), &mut sink()).await?;
+        if skipped < padding as u64 { Err(no_doctor()) } else { Ok(()) }
     }
 
     /// Sends no more, and waits for the peer's FIN, which confirms that it has all.
     pub(super) async fn finish(&mut self) -> io::Result<()> {
-        self.stream.shutdown().await?;
-        self.stream.read(&mut [0]).await.map(|_| ())
-    }
-
-    async fn read(&mut self) -> io::Result<()> {
-        let mut buffer = [0; 4096];
-        let n = self.stream.read(&mut buffer).await?;
-        self.arrived.extend_from_slice(&buffer[..n]);
-        if n == 0 { Err(no_doctor()) } else { Ok(()) }
+        self.0.shutdown().await?;
+        self.0.read(&mut [0]).await.map(|_| ())
     }
 }
 

@@ -37,12 +37,12 @@ pub(super) async fn examine(
     let ours = records.of(remote);
     match report {
         Ok(Ok(theirs)) => {
-            agreed(findings, &lines.stream, true);
-            let ecn = lines.stream.negotiated().is_some_and(|agreed| agreed.ecn);
+            agreed(findings, lines.stream(), true);
+            let ecn = lines.stream().negotiated().is_some_and(|agreed| agreed.ecn);
             compare(findings, &ours, &theirs, ecn);
         }
         Ok(Err(_)) | Err(_) => {
-            agreed(findings, &lines.stream, false);
+            agreed(findings, lines.stream(), false);
             let text = "the peer does not say what arrived: with `headway doctor --listen PORT` there it is \
                         report stripped options, damage and ECN";
             findings.add("details", Mark::Unknown, text.into());

@@ -69,7 +69,7 @@ fn ip_len(peer: SocketAddr) -> usize {
 
 /// Answers a survey to its end.
 pub(super) async fn answer(mut lines: Lines, ask: Ask, surveys: &Surveys, mtu: u16) -> io::Result<()> {
-    let (ours, peer) = (lines.stream.local_addr()?, lines.stream.peer_addr()?);
+    let (ours, peer) = (lines.stream().local_addr()?, lines.stream().peer_addr()?);
     let len = ask.len.min(mtu.into()).min(LONGEST);
     let running = if len < ip_len(peer) + HEADER + 2 * BLOCK {
         Err(format!("frames of {} bytes: expected more", ask.len))
@@ -108,7 +108,7 @@ pub(super) async fn run(
     let clock = Clock::new();
     let mut lines = Lines::new(transport.connect(remote).await?);
     let failed = |source| TransportError::Connect { remote, source };
-    let (ours, peer) = (lines.stream.local_addr().map_err(failed)?, remote);
+    let (ours, peer) = (lines.stream().local_addr().map_err(failed)?, remote);
     let mut key = [0; 8];
     getrandom::fill(&mut key).map_err(|error| failed(io::Error::other(error.to_string())))?;
     let ask = Ask { key: u64::from_ne_bytes(key), len: LONGEST.min((*mtu).into()) };
