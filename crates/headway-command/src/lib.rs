@@ -3,7 +3,7 @@
 //! - How they end: each has an error of its own, which is a [`Failure`]; [`exit`] reports it in a line and gives the
 //!   exit code. [`BadOption`] is the commonest.
 //! - What they print: [`output`] (files that are whole or not there, standard output) and [`notice!`] (standard error),
-//!   both escaped where they may come from a peer; objects of JSON ([`json_object`]).
+//!   both escaped where they may come from a peer; objects of JSON ([`json_object`]); numbers as a picture ([`bars`]).
 //! - What they take: keys of scenarios as options ([`scenario_arguments`]); no file is read and written at once
 //!   ([`require_distinct`]).
 //! - Programs that they start and that end with them: [`parent_death`].
@@ -11,6 +11,7 @@
 //! It knows of no command, and of no network.
 #![forbid(unsafe_code)]
 
+mod bars;
 mod distinct_files;
 mod failure;
 pub mod json_object;
@@ -18,6 +19,7 @@ pub mod output;
 pub mod parent_death;
 pub mod scenario_arguments;
 
+pub use bars::bars;
 pub use distinct_files::{Named, require_distinct};
 pub use failure::{BadOption, Failure, USAGE, exit, exit_as};
 pub use output::OutputError;

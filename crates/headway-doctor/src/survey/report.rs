@@ -1,5 +1,6 @@
 //! The report of a survey, as text and as JSON.
 
+use headway_command::bars;
 use serde::Serialize;
 
 use super::summary::{BURSTS, Summary, Yield};
@@ -58,7 +59,7 @@ fn of_direction(name: &str, summary: &Summary, bytes: usize) -> String {
         let rate = summary.share_of_wrong_bits;
         lines.push(format!("  wrong bits    {rate:>7.1e}  {}", summary.wrong_bits));
         lines.push(format!(
-            "  where          {}  from the frame's beginning to its end",
+            "  where          |{}|  from the frame's beginning to its end",
             bars(&summary.places)
         ));
         let mut classes: Vec<String> = BURSTS.iter().map(|most| format!("up to {most}")).collect();
@@ -73,13 +74,13 @@ fn of_direction(name: &str, summary: &Summary, bytes: usize) -> String {
         let rate = f64::from(summary.arrived()) / seconds;
         let arrived = summary.arrived_over_time.map(u64::from);
         lines.push(format!(
-            "  over time      {}  frames arrived, {rate:.1}/s in {seconds:.1} s",
+            "  over time      |{}|  frames arrived, {rate:.1}/s in {seconds:.1} s",
             bars(&arrived)
         ));
     }
     if summary.damaged > 0 {
         lines.push(format!(
-            "                 {}  of them damaged",
+            "                 |{}|  of them damaged",
             bars(&summary.damaged_over_time.map(u64::from))
         ));
     }
@@ -126,15 +127,6 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A bar for each number, from none to the highest.
-fn bars(counts: &[u64]) -> String {
-    const BARS: [char; 9] =
-        [' ', '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}'];
-    let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let bars: String = counts.iter().map(|count| BARS[(count * 8).div_ceil(most) as usize]).collect();
-    format!("|{bars}|")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,11 +153,5 @@ mod tests {
         assert!(text.contains("can use 40.0 %, with packets of 256 bytes: 2.00 times"), "{text}");
         assert!(says(0, 9, 1, &[packets(1492, 0.95, 0.96)]).contains("any sender"));
         assert!(says(0, 10, 0, &[packets(1492, 0.0, 0.5)]).contains("no packet is intact"));
-    }
-
-    #[test]
-    fn bars_are_as_high_as_their_numbers() {
-        assert_eq!(bars(&[0, 1, 4, 8]), "| \u{2581}\u{2584}\u{2588}|");
-        assert_eq!(bars(&[0, 0]), "|  |");
     }
 }

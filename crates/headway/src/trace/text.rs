@@ -124,7 +124,6 @@ fn width(text: &str) -> usize {
 
 /// New data over time, as a chart of one line.
 fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Duration) {
-    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let throughput = &direction.throughput;
     let nanos = u128::from(duration.as_nanos().max(1));
     let mut columns = [0_u64; COLUMNS];
@@ -137,8 +136,7 @@ fn throughput(text: &mut String, head: &str, direction: &Direction, duration: Du
     if most == 0 {
         return;
     }
-    let bar = |bytes: u64| BARS[(bytes * 8).div_ceil(most).min(8) as usize];
-    let bars: String = columns.iter().map(|&bytes| bar(bytes)).collect();
+    let bars = headway_command::bars(&columns);
     let rate = most as f64 * 8.0 * COLUMNS as f64 / (nanos as f64 / 1e9);
     let _ = writeln!(text, "  new data over time, {head} (top: {})\n    |{bars}|", units::rate(rate));
 }
