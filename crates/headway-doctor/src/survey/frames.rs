@@ -4,11 +4,13 @@
 //! the survey's connection. Each block of 32 bytes of its payload begins with the frame's numbers; both are hidden by a mask
 //! of a random key and the block's place. Every bit of the numbers is what most blocks say.
 
+use std::hash::Hasher as _;
 use std::net::SocketAddr;
 use std::ops::Range;
 
 use headway_wire::options::V2;
 use headway_wire::{IpHeader, SeqNumber, TcpFlags, TcpHeader, TcpOptions, Timestamps, compact, emit};
+use siphasher::sip::SipHasher24;
 
 use super::record::BLOCK;
 
@@ -73,7 +75,7 @@ impl Frames {
             .take(self.len - self.ip_len - HEADER)
             .collect();
         let ip = IpHeader::new(self.src.ip(), self.dst.ip());
-        let seq = SeqNumber(mix(self.key) as u32 ^ numbers.number);
+        let seq = SeqNumber(self.hash(&[]) as u32 ^ numbers.number);
         let tcp = TcpHeader {
             src_port: self.src.port(),
             dst_port: self.dst.port(),
@@ -165,16 +167,22 @@ impl Frames {
     fn block(&self, block: u64, numbers: Numbers) -> [u8; BLOCK] {
         let said = u64::from(numbers.number) << 32 | u64::from(numbers.answers);
         let mut bytes = [0; BLOCK];
-        let seed = mix(self.mask(block) ^ said);
         // No zeros: a tail of them is one that is missing.
-        let word = |index| mix(seed ^ index) | 0x0101_0101_0101_0101;
+        let word = |index| self.hash(&[block, said, index]) | 0x0101_0101_0101_0101;
         let words = [said ^ self.mask(block), word(0), word(1), word(2)];
         bytes.chunks_mut(8).zip(words).for_each(|(bytes, word)| bytes.copy_from_slice(&word.to_be_bytes()));
         bytes
     }
 
     fn mask(&self, block: u64) -> u64 {
-        mix(self.key ^ mix(block))
+        self.hash(&[block])
+    }
+
+    /// What only the two ends know of these words.
+    fn hash(&self, words: &[u64]) -> u64 {
+        let mut hasher = SipHasher24::new_with_keys(self.key, 0);
+        words.iter().for_each(|word| hasher.write(&word.to_le_bytes()));
+        hasher.finish()
     }
 }
 
@@ -192,14 +200,6 @@ fn is_one(expected: &[u8], payload: &[u8]) -> bool {
         }
     }
     bits >= 8 * BLOCK as u32 && u64::from(wrong) * 100 < u64::from(bits) * 30
-}
-
-/// A permutation of 64 bits (the finalizer of SplitMix64).
-fn mix(word: u64) -> u64 {
-    let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
 }
 
 #[cfg(test)]
