@@ -3,11 +3,10 @@
 use std::thread;
 
 use headway_test_fixture::air::{Air, damage};
-use headway_test_fixture::pattern::Pattern;
 use headway_test_fixture::process::say_skipped;
 use nix::sched::{CloneFlags, unshare};
 
-use crate::udp::{start, succeed, talk};
+use crate::udp::fetch_a_file;
 
 #[test]
 fn fetch_from_serve() {
@@ -19,22 +18,13 @@ fn within_a_namespace() {
         return say_skipped("root", &format!("network namespaces: {error}"));
     }
     let Some(air) = Air::start(2, true, damage) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let bytes = Pattern(61).bytes(0, 300_000);
-    std::fs::write(folder.path().join("file"), &bytes).unwrap();
-    let end = |own: usize, words: &[&str]| {
+    fetch_a_file(300_000, |own| {
         let cards = air.interfaces(own).join(",");
         let [address, peer] = [own, 1 - own].map(|end| format!("10.77.2.{}", end + 1));
         let network =
             ["--monitor", &cards, "--address", &address, "--peer-address", &peer, "--wifi-rate", "24mbit"];
-        start(&[words, &network].concat())
-    };
-    let mut server = end(0, &["serve", folder.path().to_str().unwrap()]);
-    let client = end(1, &["fetch", "http://10.77.2.1/file", "--output", "-", "--timeout", "2min"]);
-    let fetched = succeed(talk(client, Vec::new()));
-    server.kill().unwrap();
-    server.wait().unwrap();
-    assert!(fetched == bytes);
+        network.map(str::to_owned).into()
+    });
     // The data alone are 209 segments.
     assert!(air.sent() > 209, "{} frames", air.sent());
 }

@@ -32,6 +32,23 @@ pub(crate) fn talk(mut child: Child, input: Vec<u8>) -> Output {
     output
 }
 
+/// A file of `len` bytes through `serve` at end 0 and `fetch` at end 1, which have the options of `network`.
+pub(crate) fn fetch_a_file(len: usize, network: impl Fn(usize) -> Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = Pattern(51).bytes(0, len);
+    std::fs::write(folder.path().join("file"), &bytes).unwrap();
+    let end = |own, words: &[&str]| {
+        let network = network(own);
+        start(&words.iter().copied().chain(network.iter().map(String::as_str)).collect::<Vec<_>>())
+    };
+    let mut server = end(0, &["serve", folder.path().to_str().unwrap()]);
+    let client = end(1, &["fetch", "http://10.77.2.1/file", "--output", "-", "--timeout", "2min"]);
+    let fetched = succeed(talk(client, Vec::new()));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(fetched == bytes);
+}
+
 #[test]
 fn nc_copies_in_both_directions() {
     let [a, b] = free_addresses().map(|address| address.to_string());
