@@ -1,4 +1,4 @@
-"""A client - near gateway - box - far gateway - server, a namespace each: what `programs` and `latency` measure across.
+"""A client - near gateway - box - far gateway - server, a namespace each: what the measurements here are made across.
 
 Needs root, iproute2 and a release build of headway (HEADWAY names another one)."""
 
@@ -16,9 +16,10 @@ HEADWAY = os.environ.get(
     "HEADWAY", str(pathlib.Path(__file__).resolve().parents[2] / "target/release/headway")
 )
 SERVER, SOCKS = "10.79.3.2", "10.79.1.1:1080"
-RATE, DELAY, QUEUE = "10mbit", "300ms", "1bdp"
+RATE, DELAY, QUEUE = "10mbit", "300ms", "1bdp"  # the one-way delay
 
-# How packets and connections get across. The direct ways are named by the congestion control of the hosts.
+# How packets and connections get across. The direct ways are named by the congestion control of the hosts. By any other
+# way nothing does: what carries it is started between near and far.
 WAYS = {
     "tun": "split",
     "tproxy": None,
@@ -65,7 +66,7 @@ class Chain:
         ("far", "lan0", "10.79.3.1/24", "server", "eth0", SERVER + "/24"),
     )
 
-    def __init__(self, way, damage, seed):
+    def __init__(self, way, damage, seed, delay=DELAY):
         self.way = way
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hw-"))
         self.prefix = f"hw-{os.getpid()}-{way}"
@@ -90,19 +91,22 @@ class Chain:
                 self.run(host, "sysctl", "-qw", f"net.ipv4.{key}=4096 131072 33554432")
         for host in ("near", "far"):
             self.run(host, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-        link = ["--rate", RATE, "--delay", DELAY, "--queue", QUEUE, "--seed", str(seed)]
-        self.start("box", HEADWAY, "box", "hwb", "hwa", *link, *damage)
+        link = ["--rate", RATE, "--delay", delay, "--queue", QUEUE, "--seed", str(seed)]
+        # Lines of JSON, the last of which may be incomplete.
+        self.box_log = self.folder / "box"
+        box = ["--json", "--interval", "100ms", "hwb", "hwa", *link, *damage]
+        self.box = self.start("box", HEADWAY, "box", *box, stdout=open(self.box_log, "wb"))
         if way in DIRECT:
             self.run("near", "ip", "route", "add", "10.79.3.0/24", "via", "10.79.2.2")
             self.run("far", "ip", "route", "add", "10.79.1.0/24", "via", "10.79.2.1")
-        else:
+        elif way in WAYS:
             self.start_gateways()
 
     def name(self, host):
         return f"{self.prefix}-{host}"
 
     def words(self, host, *words):
-        return ["ip", "netns", "exec", self.name(host), "nice", "-n", "-10", *map(str, words)]
+        return ["ip", "netns", "exec", self.name(host), "nice", "-n", "-20", *map(str, words)]
 
     def run(self, host, *words, **options):
         options.setdefault("check", True)
@@ -148,6 +152,24 @@ class Chain:
             (self.folder / f"{end}.toml").write_text(config)
             self.start(end, HEADWAY, "trunk", "run", self.folder / f"{end}.toml")
 
+    def counters(self, end=False):
+        """What the box has counted by each tenth of a second so far; at its end, which this makes, its lateness overall."""
+        if end:
+            self.box.terminate()
+            self.box.wait()
+        lines = self.box_log.read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines[1:] if line.endswith("\n")]
+
+    def cpu(self):
+        """CPU seconds of the programs at near and far."""
+        ticks = 0
+        for host in ("near", "far"):
+            pids = ["ip", "netns", "pids", self.name(host)]
+            for pid in subprocess.run(pids, check=True, capture_output=True, text=True).stdout.split():
+                fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def status(self):
         words = [HEADWAY, "trunk", "status", str(self.folder / "near.toml"), "--json"]
         output = subprocess.run(words, capture_output=True, check=False).stdout
@@ -155,7 +177,7 @@ class Chain:
 
     def wait_for_session(self):
         """Until the gateways are connected, and know whether datagrams without checksum pass."""
-        if self.way in DIRECT:
+        if self.way in DIRECT or self.way not in WAYS:
             return
         end = time.monotonic() + 30
         while not self.status().get("connected"):
