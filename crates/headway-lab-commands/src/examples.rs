@@ -39,8 +39,9 @@ Examples:
 Each run has network namespaces of its own for two hosts and a box between them, which is the \
 simulator's link on real packets. They end with this program, however it ends. Senders are ours, \
 those of the kernel (linux:NAME, of net.ipv4.tcp_available_congestion_control), quinn:bbr (QUIC; built \
-by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`) and kcptun \
-(the package of this name; kcptun:10+3 has three packets of parity for each ten). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
+by `cargo build --release --manifest-path reference/quinn/Cargo.toml --target-dir target`), kcptun \
+(the package of this name; kcptun:10+3 has three packets of parity for each ten) and hysteria:bbr, hysteria:brutal \
+(built by `reference/trunk/rivals`). An interrupted sweep goes on where it stopped. Needs root and iproute2.";
 
 pub(super) const CHECK: &str = "\
 Examples:

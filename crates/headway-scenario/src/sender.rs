@@ -18,6 +18,8 @@ pub enum Foreign {
     Quinn(String),
     /// TCP through a tunnel of KCP, with forward error correction or without: `kcptun`, `kcptun:10+3`.
     Kcptun(Option<Shards>),
+    /// TCP through hysteria (version 2), a tunnel of QUIC, with one of its controllers: `hysteria:bbr`.
+    Hysteria(String),
 }
 
 /// Packets of a tunnel with forward error correction (Reed and Solomon's codes): of each group with `data` packets of
@@ -56,6 +58,8 @@ impl fmt::Display for Shards {
 
 /// The controllers that `quinn` has.
 const OF_QUINN: [&str; 3] = ["bbr", "cubic", "newreno"];
+/// Those of hysteria: `brutal` sends at the rate that it is told.
+const OF_HYSTERIA: [&str; 2] = ["bbr", "brutal"];
 /// The kernel's names are shorter than this (`TCP_CA_NAME_MAX`).
 const LONGEST_NAME: usize = 15;
 
@@ -66,13 +70,16 @@ impl Foreign {
             Self::Linux(_) => "linux",
             Self::Quinn(_) => "quinn",
             Self::Kcptun(_) => "kcptun",
+            Self::Hysteria(_) => "hysteria",
         }
     }
 
     /// Its congestion control; `None` where it has none to choose.
     pub fn congestion(&self) -> Option<&str> {
         match self {
-            Self::Linux(congestion) | Self::Quinn(congestion) => Some(congestion),
+            Self::Linux(congestion) | Self::Quinn(congestion) | Self::Hysteria(congestion) => {
+                Some(congestion)
+            }
             Self::Kcptun(_) => None,
         }
     }
@@ -83,7 +90,6 @@ impl Foreign {
             Some((name, congestion)) => (name, Some(congestion)),
             None => (input, None),
         };
-        let known = |congestion: &str| OF_QUINN.contains(&congestion);
         let plain = |congestion: &str| {
             (1..=LONGEST_NAME).contains(&congestion.len())
                 && congestion.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
@@ -93,7 +99,9 @@ impl Foreign {
             ("linux", _) => {
                 Err(format!("{input:?}: expected a congestion control of the kernel, such as linux:cubic"))
             }
-            ("quinn", Some(congestion)) if known(congestion) => Ok(Self::Quinn(congestion.into())),
+            ("quinn", Some(congestion)) if OF_QUINN.contains(&congestion) => {
+                Ok(Self::Quinn(congestion.into()))
+            }
             ("quinn", _) => Err(format!("{input:?}: expected quinn: and one of {}", OF_QUINN.join(", "))),
             ("kcptun", None) => Ok(Self::Kcptun(None)),
             ("kcptun", Some(shards)) => match Shards::parse(shards) {
@@ -102,6 +110,12 @@ impl Foreign {
                     "{input:?}: expected kcptun alone, or with packets of data and of parity, such as kcptun:10+3"
                 )),
             },
+            ("hysteria", Some(congestion)) if OF_HYSTERIA.contains(&congestion) => {
+                Ok(Self::Hysteria(congestion.into()))
+            }
+            ("hysteria", _) => {
+                Err(format!("{input:?}: expected hysteria: and one of {}", OF_HYSTERIA.join(", ")))
+            }
             _ => return None,
         })
     }
@@ -110,7 +124,7 @@ impl Foreign {
 impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Linux(congestion) | Self::Quinn(congestion) => {
+            Self::Linux(congestion) | Self::Quinn(congestion) | Self::Hysteria(congestion) => {
                 f.pad(&format!("{}:{congestion}", self.name()))
             }
             Self::Kcptun(Some(shards)) => f.pad(&format!("{}:{shards}", self.name())),
@@ -226,9 +240,17 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in
-            ["sack", "modern:bbr", "oracle", "linux:cubic", "linux:bbr", "quinn:bbr", "kcptun", "kcptun:10+3"]
-        {
+        for name in [
+            "sack",
+            "modern:bbr",
+            "oracle",
+            "linux:cubic",
+            "linux:bbr",
+            "quinn:bbr",
+            "kcptun",
+            "kcptun:10+3",
+            "hysteria:brutal",
+        ] {
             assert_eq!(name.parse::<Sender>().expect(name).to_string(), name);
         }
         for (name, expected) in [
@@ -243,6 +265,8 @@ mod tests {
             ),
             ("kcptun:10+0", "expected kcptun alone"),
             ("kcptun:200+57", "expected kcptun alone"),
+            ("hysteria", "expected hysteria: and one of bbr, brutal"),
+            ("hysteria:cubic", "expected hysteria: and one of"),
             ("tahoe", "expected one of newreno,"),
         ] {
             let problem = name.parse::<Sender>().expect_err(name);

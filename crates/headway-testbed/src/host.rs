@@ -101,6 +101,10 @@ impl Sending {
                 let (program, to) = Program::kcptun_client(scenario, *shards, launcher).await?;
                 Self::Tunnel { program, to }
             }
+            Foreign::Hysteria(congestion) => {
+                let (program, to) = Program::hysteria_client(congestion, scenario, launcher).await?;
+                Self::Tunnel { program, to }
+            }
         })
     }
 
@@ -161,6 +165,10 @@ impl Receiving {
                 let listener = listen(Ipv4Addr::LOCALHOST).await?;
                 let program = Program::kcptun_server(scenario, *shards, launcher).await?;
                 Self::Tunnel { program, listener }
+            }
+            Foreign::Hysteria(_) => {
+                let listener = listen(Ipv4Addr::LOCALHOST).await?;
+                Self::Tunnel { program: Program::hysteria_server(launcher).await?, listener }
             }
         })
     }

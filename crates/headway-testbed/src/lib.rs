@@ -1,5 +1,5 @@
 //! Experiments in real time: each run between network namespaces of its own, two hosts and the error/delay box
-//! between them, on this machine. Senders are ours, the kernel's TCP, QUIC and kcptun.
+//! between them, on this machine. Senders are ours, the kernel's TCP, QUIC, kcptun and hysteria.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -28,7 +28,7 @@ use error::{no_namespace, real_time_error};
 use network::BOXES;
 use processors::Processors;
 pub use programs::Launcher;
-use programs::{KCPTUN, QUIC_PIPE, find, no_kcptun, no_quic_pipe};
+use programs::{HYSTERIA, KCPTUN, QUIC_PIPE, find, no_hysteria, no_kcptun, no_quic_pipe};
 pub use shell_network::ShellNetwork;
 
 /// Where captures go.
@@ -82,7 +82,8 @@ impl Testbed for NamespaceTestbed {
                 Foreign::Kcptun(_) if KCPTUN.iter().any(|name| find(name).is_none()) => {
                     return Err(no_kcptun());
                 }
-                Foreign::Quinn(_) | Foreign::Kcptun(_) => {}
+                Foreign::Hysteria(_) if find(HYSTERIA).is_none() => return Err(no_hysteria()),
+                Foreign::Quinn(_) | Foreign::Kcptun(_) | Foreign::Hysteria(_) => {}
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Programs of others that send and receive in a run.
 
+mod hysteria;
+
 use std::ffi::OsStr;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,6 +17,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::network::{PORT, Side, at};
+
+pub(crate) use hysteria::{HYSTERIA, no_hysteria};
 
 /// QUIC on standard input and output: built from `reference/quinn`.
 pub(crate) const QUIC_PIPE: &str = "headway-quic-pipe";

@@ -223,6 +223,33 @@ fn nothing_remains_after_sigkill() {
     assert_eq!(interfaces(), before);
 }
 
+/// With the handshake of its tunnel, which is part of the run.
+#[test]
+fn hysteria_carries_every_byte() {
+    let text = SMALL
+        .replace("clock = [\"virtual\", \"real\"]", "clock = [\"real\"]")
+        .replace("\"headway\", \"linux:cubic\"", "\"hysteria:bbr\", \"hysteria:brutal\"")
+        .replace("runs = 2", "runs = 1");
+    let Some(folder) = with_experiment(&text) else { return };
+    if Command::new("hysteria").arg("version").output().is_err() {
+        say_skipped("hysteria", "");
+        return;
+    }
+    let output = lab_live(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", complaint(&output));
+    let table = fs::read_to_string(folder.path().join("results/small/runs.csv")).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let rows = table.lines().skip(1).map(|row| row.split(',').collect::<Vec<&str>>());
+    let seen: Vec<_> = rows
+        .map(|row| {
+            ["cc", "finished", "delivered_bytes", "damaged_bytes_delivered"]
+                .map(|name| row[place(name)].to_owned())
+        })
+        .collect();
+    assert_eq!(seen, ["bbr", "brutal"].map(|congestion| [congestion, "true", "300000", "0"]), "{table}");
+}
+
 #[test]
 fn missing_requirements_are_named() {
     let refuse = |variant: &str, change: &dyn Fn(&mut Command)| {
@@ -248,6 +275,8 @@ fn missing_requirements_are_named() {
     std::os::unix::fs::symlink(ip.unwrap().trim(), bare.path().join("ip")).unwrap();
     let message = refuse("kcptun", &nowhere).unwrap();
     assert!(message.contains("expected the package kcptun"), "{message}");
+    let message = refuse("hysteria:bbr", &nowhere).unwrap();
+    assert!(message.contains("expected what `reference/trunk/rivals` builds"), "{message}");
     if !Path::new(HEADWAY).with_file_name("headway-quic-pipe").exists() {
         let message = refuse("quinn:bbr", &nowhere).unwrap();
         assert!(
