@@ -22,8 +22,8 @@ extern void bbr_set_state(struct sock *sk, __u8 new_state) __ksym;
 
 enum mode { STEADY, UNREDUCED, REDUCING };
 
-/* The kernel's `hystart_ack_delta_us`. */
-enum { TRAIN_GAP = 2000 };
+/* The kernel's `hystart_ack_delta_us`, `TCP_INIT_CWND` and `TCP_INFINITE_SSTHRESH`. */
+enum { TRAIN_GAP = 2000, INITIAL_WINDOW = 10, INFINITE_THRESHOLD = 0x7fffffff };
 
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
@@ -46,6 +46,17 @@ static __always_inline bool has_damage(const struct connection *c)
 static __always_inline __u8 ca_state(struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* Nothing can be reported before the connection is established at both ends: timeouts until then end slow start before it begins.
+ * When the first report shows that the path damages packets, that is undone. The window stays. */
+static __always_inline void undo_handshake(struct connection *c, struct tcp_sock *tp)
+{
+	if (c->handshake_undone || !has_damage(c))
+		return;
+	c->handshake_undone = 1;
+	if (tp->snd_ssthresh < INITIAL_WINDOW)
+		tp->snd_ssthresh = INFINITE_THRESHOLD;
 }
 
 /* One reduction for each window of data. */
@@ -223,6 +234,7 @@ void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const
 		return;
 	}
 	attribute(c, tp);
+	undo_handshake(c, tp);
 	undo_if_nothing_was_lost(c, tp);
 	bool reducing_state = state == TCP_CA_Recovery || state == TCP_CA_CWR;
 	bool reduced_lately = c->reduced_before && before(tp->snd_una, c->reduced_until);

@@ -102,7 +102,7 @@ struct connection {
 	struct mark marks[MARKS];
 	__u32 unreduced_cwnd, last_cwnd;
 	__u32 round_end;	/* what will have been delivered when the round trip is over */
-	__u8 mode, ece, reduced_before;
+	__u8 mode, ece, reduced_before, handshake_undone;
 };
 
 struct {
