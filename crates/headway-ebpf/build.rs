@@ -15,7 +15,18 @@ fn main() {
     let compiled = Command::new(&clang)
         // The third version of the instruction set has atomic operations that return the old value. Headers are read in words
         // of all sizes, as in the kernel.
-        .args(["-g", "-O2", "-fno-strict-aliasing", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3", "-I", &headers])
+        .args([
+            "-g",
+            "-O2",
+            "-fno-strict-aliasing",
+            "-Wall",
+            "-Werror",
+            "-target",
+            "bpf",
+            "-mcpu=v3",
+            "-I",
+            &headers,
+        ])
         .args(["-c", "programs/headway.bpf.c", "-o"])
         .arg(&object)
         .status();

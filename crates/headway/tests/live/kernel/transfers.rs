@@ -1,8 +1,11 @@
 //! Unmodified programs, whose bytes are compared.
 
+use headway_test_fixture::process::wait_until;
+
 use super::hosts::{Hosts, LEFT, RIGHT};
 use crate::namespace::say_skipped;
 use crate::programs::folder_with_file;
+use crate::ssh;
 
 const DAMAGING: [&str; 8] =
     ["--rate", "50mbit", "--delay", "5ms", "--damage", "random:5%", "--header-hit", "40%"];
@@ -63,6 +66,29 @@ fn damaged_packets_are_reported_and_counted_in_version_2() {
 #[test]
 fn bbr_is_wrapped_too() {
     let _ = transfer("v2", "bbr");
+}
+
+/// Unmodified ssh and sshd over a path that damages packets, and loses some without a word.
+#[test]
+fn ssh_copies_a_file_there_and_back() {
+    if !ssh::are_installed(&[]) {
+        return;
+    }
+    let Some(hosts) = Hosts::new() else { return };
+    let damage = ["--damage", "random:5%", "--reverse-damage", "random:5%", "--loss", "0.5%"];
+    let _box = hosts.start_box(&[&["--rate", "20mbit", "--delay", "10ms"], &damage[..]].concat());
+    let [left, right] = hosts.attach(&["--encoding", "v2"]);
+    let (folder, bytes) = folder_with_file(30, 1_000_000);
+    let script = ssh::write_settings(folder.path(), RIGHT[0], "");
+    let _sshd = hosts.right.start("sh", &["-c", &script]);
+    hosts.right.namespace.wait_for_listener(ssh::PORT);
+    let client = folder.path().join("client").display().to_string();
+    let copy = format!("ssh -F {client} peer cat <{}", folder.path().join("file").display());
+    assert!(hosts.left.run("sh", &["-c", &copy]).stdout == bytes);
+    for one in [&left, &right] {
+        assert_eq!(one.count("agreed_v2"), 1, "{}", one.status());
+        assert!(one.count("reports_accepted") > 5, "{}", one.status());
+    }
 }
 
 /// Data in both directions at once: sums beside SACK blocks.
@@ -135,9 +161,10 @@ fn the_best_encoding_of_both_is_used() {
 #[test]
 fn tails_are_retransmitted_from_copies() {
     let Some(hosts) = Hosts::new() else { return };
-    let _box = hosts.start_box(&["--rate", "50mbit", "--delay", "10ms", "--damage", "random:20%"]);
+    let damage = ["--damage", "random:20%", "--header-hit", "0%"];
+    let _box = hosts.start_box(&[&["--rate", "50mbit", "--delay", "10ms"], &damage[..]].concat());
     for encoding in ["classic", "v2"] {
-        let [left, _right] = hosts.attach(&["--encoding", encoding]);
+        let [left, right] = hosts.attach(&["--encoding", encoding]);
         let server = "import socket\nc = socket.create_server(('', 9000)).accept()[0]\n\
                       while (m := c.recv(1000)): c.sendall(m)";
         let _server = hosts.right.start("python3", &["-c", server]);
@@ -150,7 +177,104 @@ fn tails_are_retransmitted_from_copies() {
                       \x20   assert got == m";
         hosts.left.run("python3", &["-c", client, RIGHT[0]]);
         assert!(left.count("replayed") > 5, "{encoding}: {}", left.status());
+        // Headers are not hit, and classic counts no packets without data: the sums of the copies are right.
+        if encoding == "classic" {
+            assert_eq!(right.count("unreadable"), 0, "{}", right.status());
+        }
     }
+}
+
+/// Each segment of a burst is reported, however many: none is left to the count of version 2.
+#[test]
+fn bursts_are_reported() {
+    let Some(hosts) = Hosts::new() else { return };
+    let damage = ["--damage", "burst:3%:8", "--header-hit", "0%"];
+    let _box = hosts.start_box(&[&["--rate", "50mbit", "--delay", "10ms"], &damage[..]].concat());
+    let (folder, bytes) = folder_with_file(29, 2_000_000);
+    let _server = hosts.left.serve(folder.path());
+    for encoding in ["classic", "v2"] {
+        let [left, right] = hosts.attach(&["--encoding", encoding]);
+        assert!(hosts.right.run("curl", &["-sSf", &url(LEFT[0])]).stdout == bytes, "{encoding}");
+        let [corrupted, answered] = ["corrupted", "special_acks_sent"].map(|name| right.count(name));
+        // What arrived already is not reported.
+        assert!(corrupted > 100 && answered * 10 > corrupted * 9, "{encoding}: {}", right.status());
+        assert!(left.count("losses_counted") * 10 < corrupted, "{encoding}: {}", left.status());
+    }
+}
+
+/// Sends 300 kB to a listener that reads, and prints the socket's buffer, threshold and window, in bytes and segments.
+const SENDER: &str = "import socket, struct, sys\n\
+    s = socket.socket(); s.setsockopt(6, socket.TCP_CONGESTION, b'cubic')\n\
+    s.connect((sys.argv[1], 9000))\n\
+    for _ in range(int(sys.argv[2])): s.sendall(b'a' * 100000)\n\
+    info = s.getsockopt(6, socket.TCP_INFO, 104)\n\
+    print(s.getsockopt(1, socket.SO_SNDBUF), *struct.unpack_from('II', info, 76))";
+const READER: &str = "import socket\nc = socket.create_server(('', 9000)).accept()[0]\n\
+    while c.recv(65536): pass";
+
+fn numbers(output: &[u8]) -> [u64; 3] {
+    let words = String::from_utf8_lossy(output);
+    let numbers: Vec<u64> = words.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
+}
+
+/// What waits behind a segment that is damaged twice needs a larger buffer than two windows.
+#[test]
+fn the_buffer_holds_what_waits_for_damage() {
+    let Some(hosts) = Hosts::new() else { return };
+    let _box = hosts.start_box(&[
+        "--rate",
+        "20mbit",
+        "--delay",
+        "20ms",
+        "--damage",
+        "random:5%",
+        "--header-hit",
+        "0%",
+    ]);
+    let [left, _right] = hosts.attach(&[]);
+    let _reader = hosts.right.start("python3", &["-c", READER]);
+    hosts.right.namespace.wait_for_listener(9000);
+    let output = hosts.left.run("python3", &["-c", SENDER, RIGHT[0], "60"]).stdout;
+    let [buffer, _, window] = numbers(&output);
+    assert!(left.count("reports_accepted") > 50, "{}", left.status());
+    // A segment takes up to 2304 bytes of the buffer; the window may have been reduced to 0.7 of what it was.
+    assert!(
+        buffer > window * 2304 * 10 / 7 * 2,
+        "{buffer} bytes for a window of {window}: {}",
+        left.status()
+    );
+}
+
+/// A SYN that is lost ends slow start before it begins; the first report undoes that.
+#[test]
+fn a_report_undoes_what_the_handshake_reduced() {
+    let Some(hosts) = Hosts::new() else { return };
+    let [left, _right] = hosts.attach(&[]);
+    let _reader = hosts.right.start("python3", &["-c", READER]);
+    hosts.right.namespace.wait_for_listener(9000);
+    let mut sender = hosts.left.command("python3", &["-c", SENDER, RIGHT[0], "10"]);
+    let sender = sender.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    // No link is there yet.
+    let lost = || {
+        let counts = hosts.left.namespace.run("nstat", &["-az", "TcpExtTCPTimeouts"]).stdout;
+        !String::from_utf8_lossy(&counts).contains("TcpExtTCPTimeouts               0 ")
+    };
+    wait_until("a SYN is lost", lost);
+    let _box = hosts.start_box(&[
+        "--rate",
+        "50mbit",
+        "--delay",
+        "10ms",
+        "--damage",
+        "random:5%",
+        "--header-hit",
+        "0%",
+    ]);
+    let output = sender.wait_with_output().unwrap();
+    let [_, threshold, _] = numbers(&output.stdout);
+    assert!(left.count("reports_accepted") > 5, "{}", left.status());
+    assert!(threshold >= 10, "{threshold}: {}", left.status());
 }
 
 /// A program that chooses a congestion control after it has connected gets ours, which contains it; without HACK it gets
