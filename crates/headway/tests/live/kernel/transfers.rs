@@ -184,25 +184,31 @@ fn tails_are_retransmitted_from_copies() {
     }
 }
 
-/// Each segment of a burst is reported, however many: none is left to the count of version 2.
+/// Each segment of a burst is reported, however many, and none is left to the count of version 2.
 #[test]
 fn bursts_are_reported() {
     let Some(hosts) = Hosts::new() else { return };
-    let damage = ["--damage", "burst:3%:8", "--header-hit", "0%"];
-    let _box = hosts.start_box(&[&["--rate", "50mbit", "--delay", "10ms"], &damage[..]].concat());
-    let (folder, bytes) = folder_with_file(29, 2_000_000);
-    let _server = hosts.left.serve(folder.path());
+    let damage = ["--damage", "burst:5%:8", "--header-hit", "0%"];
+    let _box = hosts.start_box(&[&["--rate", "50mbit", "--delay", "5ms"], &damage[..]].concat());
     for encoding in ["classic", "v2"] {
         let [left, right] = hosts.attach(&["--encoding", encoding]);
-        assert!(hosts.right.run("curl", &["-sSf", &url(LEFT[0])]).stdout == bytes, "{encoding}");
-        let [corrupted, answered] = ["corrupted", "special_acks_sent"].map(|name| right.count(name));
-        // What arrived already is not reported.
-        assert!(corrupted > 100 && answered * 10 > corrupted * 9, "{encoding}: {}", right.status());
-        assert!(left.count("losses_counted") * 10 < corrupted, "{encoding}: {}", left.status());
+        // One flight after the other: without a hole there is room for four numbers.
+        let server = "import socket\nc = socket.create_server(('', 9000)).accept()[0]\n\
+                      while (m := c.recv(1)): c.sendall(b'a' * 14000)";
+        let _server = hosts.left.start("python3", &["-c", server]);
+        hosts.left.namespace.wait_for_listener(9000);
+        let client = "import socket, sys\ns = socket.create_connection((sys.argv[1], 9000))\n\
+                      for _ in range(60):\n\
+                      \x20   s.sendall(b'x'); n = 0\n\
+                      \x20   while n < 14000: n += len(s.recv(14000 - n))";
+        hosts.right.run("python3", &["-c", client, LEFT[0]]);
+        let corrupted = right.count("corrupted");
+        assert!(corrupted > 100, "{encoding}: {}", right.status());
+        assert!(left.count("losses_counted") * 20 < corrupted, "{encoding}: {}", left.status());
     }
 }
 
-/// Sends 300 kB to a listener that reads, and prints the socket's buffer, threshold and window, in bytes and segments.
+/// Sends to a listener that reads, and prints the socket's buffer, threshold and window, in bytes and segments.
 const SENDER: &str = "import socket, struct, sys\n\
     s = socket.socket(); s.setsockopt(6, socket.TCP_CONGESTION, b'cubic')\n\
     s.connect((sys.argv[1], 9000))\n\
@@ -253,12 +259,16 @@ fn a_report_undoes_what_the_handshake_reduced() {
     let [left, _right] = hosts.attach(&[]);
     let _reader = hosts.right.start("python3", &["-c", READER]);
     hosts.right.namespace.wait_for_listener(9000);
-    let mut sender = hosts.left.command("python3", &["-c", SENDER, RIGHT[0], "10"]);
+    let mut sender = hosts.left.command("python3", &["-c", SENDER, RIGHT[0], "1"]);
     let sender = sender.stdout(std::process::Stdio::piped()).spawn().unwrap();
     // No link is there yet.
     let lost = || {
-        let counts = hosts.left.namespace.run("nstat", &["-az", "TcpExtTCPTimeouts"]).stdout;
-        !String::from_utf8_lossy(&counts).contains("TcpExtTCPTimeouts               0 ")
+        let counts = hosts.left.namespace.run("nstat", &["-asz", "TcpExtTCPTimeouts"]).stdout;
+        String::from_utf8_lossy(&counts)
+            .split_whitespace()
+            .skip_while(|word| *word != "TcpExtTCPTimeouts")
+            .nth(1)
+            != Some("0")
     };
     wait_until("a SYN is lost", lost);
     let _box = hosts.start_box(&[
@@ -267,14 +277,14 @@ fn a_report_undoes_what_the_handshake_reduced() {
         "--delay",
         "10ms",
         "--damage",
-        "random:5%",
+        "random:20%",
         "--header-hit",
         "0%",
     ]);
     let output = sender.wait_with_output().unwrap();
     let [_, threshold, _] = numbers(&output.stdout);
     assert!(left.count("reports_accepted") > 5, "{}", left.status());
-    assert!(threshold >= 10, "{threshold}: {}", left.status());
+    assert!(threshold >= 16, "{threshold}: {}", left.status());
 }
 
 /// A program that chooses a congestion control after it has connected gets ours, which contains it; without HACK it gets
