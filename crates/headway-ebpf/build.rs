@@ -13,8 +13,20 @@ fn main() {
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
     let object = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("headway.bpf.o");
     let compiled = Command::new(&clang)
-        // The third version of the instruction set has atomic operations that return the old value.
-        .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3", "-I", &headers])
+        // The third version of the instruction set has atomic operations that return the old value. Headers are read in words
+        // of all sizes, as in the kernel.
+        .args([
+            "-g",
+            "-O2",
+            "-fno-strict-aliasing",
+            "-Wall",
+            "-Werror",
+            "-target",
+            "bpf",
+            "-mcpu=v3",
+            "-I",
+            &headers,
+        ])
         .args(["-c", "programs/headway.bpf.c", "-o"])
         .arg(&object)
         .status();

@@ -162,7 +162,7 @@ __noinline int send_ack(struct __sk_buff *skb, struct segment *s, struct connect
 		write32(tcp + at, c->encoding == V2 ? c->pending[i] - nxt : c->pending[i]);
 		at += 4;
 	}
-	if (at > 52)
+	if (at > 56)
 		return TCX_NEXT;
 	if (c->encoding == V2) {
 		write16(tcp + at, s->damaged);
@@ -261,8 +261,10 @@ static __always_inline int answer_corrupted(struct __sk_buff *skb, struct segmen
 	count_damaged(s, path);
 	if (first_missing(s, &missing)) {
 		add_pending(c, s, missing);
-		count(special_acks_sent);
-		return send_ack(skb, s, c, PENDING, s->tsval);
+		int verdict = send_ack(skb, s, c, PENDING, s->tsval);
+		if (verdict != TCX_NEXT)
+			count(special_acks_sent);
+		return verdict;
 	}
 	/* All of it is here: an ordinary ACK, which classic leaves to the kernel. */
 	return c->encoding == V2 ? send_ack(skb, s, c, 0, s->view.ts_recent) : TCX_DROP;

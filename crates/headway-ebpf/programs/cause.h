@@ -46,18 +46,17 @@ static __always_inline bool was_reported(const struct connection *c, __u32 seq)
 	return false;
 }
 
-/* Attributes the losses that TCP has found since the last call, and says how many were damage. The others are added to
- * `unexplained`. */
-static __always_inline __u32 attribute(struct connection *c, const struct tcp_sock *tp)
+/* Attributes the losses that TCP has found since the last call to `damage`, or else to `unexplained`. */
+static __always_inline void attribute(struct connection *c, const struct tcp_sock *tp)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 lost = tp->lost - c->lost_seen, head = c->head, damage = 0;
+	__u32 lost = tp->lost - c->lost_seen, head = c->head;
 	c->lost_seen = tp->lost;
 	if (head - c->tail > REPORTS)
 		c->tail = head - REPORTS;
 	if (lost) {
 		__u32 reported = head - c->tail;
-		damage = reported < lost ? reported : lost;
+		__u32 damage = reported < lost ? reported : lost;
 		c->tail += damage;
 		__u32 rest = lost - damage, counted = c->counted - c->counted_used;
 		if (now >= c->counted_until) {
@@ -72,6 +71,7 @@ static __always_inline __u32 attribute(struct connection *c, const struct tcp_so
 		}
 		if (damage)
 			c->retired_at = now;
+		c->damage += damage;
 		c->unexplained += lost - damage;
 		count_many(COUNT_losses_damage, damage);
 		count_many(COUNT_losses_other, lost - damage);
@@ -84,22 +84,38 @@ static __always_inline __u32 attribute(struct connection *c, const struct tcp_so
 		c->tail++;
 		c->retired_at = now;
 	}
+}
+
+/* What was attributed since the congestion control last asked. */
+static __always_inline __u32 take_damage(struct connection *c)
+{
+	__u32 damage = c->damage - c->damage_taken;
+	c->damage_taken = c->damage;
 	return damage;
 }
 
-/* How much of what crosses the bottleneck is damaged, of 1024, and no more than the bound: what is delivered is that much less. */
-static __always_inline __u32 damaged_share(struct connection *c, const struct tcp_sock *tp, __u32 damage)
+/* Remembers what has been damaged until now, eight times in a flight. */
+static __always_inline void mark_damage(struct connection *c, const struct tcp_sock *tp)
 {
-	c->share_damage += damage;
-	c->share_delivered += tp->delivered - c->share_from;
-	c->share_from = tp->delivered;
-	if (c->share_delivered > 4096) {
-		c->share_delivered /= 2;
-		c->share_damage /= 2;
+	if (tp->delivered - c->marks[(c->next_mark - 1) & (MARKS - 1)].delivered <= tp->packets_out / 8)
+		return;
+	struct mark *mark = &c->marks[c->next_mark++ & (MARKS - 1)];
+	mark->delivered = tp->delivered;
+	mark->damage = c->damage;
+}
+
+/* What crossed the bottleneck and was damaged since so much was delivered, from the first mark on: too little rather than too much,
+ * and no more than the bound permits. */
+static __always_inline __u32 damage_since(const struct connection *c, const struct tcp_sock *tp, __u32 delivered)
+{
+	__u32 most = BOUND_SHARE * (tp->delivered - delivered), damage = 0;
+	for (__u32 i = 1; i <= MARKS; i++) {
+		const struct mark *mark = &c->marks[(c->next_mark - i) & (MARKS - 1)];
+		if (before(mark->delivered, delivered))
+			break;
+		damage = c->damage - mark->damage;
 	}
-	__u32 crossed = c->share_delivered + c->share_damage, most = 1024 * BOUND_SHARE / (BOUND_SHARE + 1);
-	__u32 share = crossed < 128 ? 0 : c->share_damage * 1024 / crossed;
-	return share < most ? share : most;
+	return damage < most ? damage : most;
 }
 
 /* Whether damage explains what TCP now wants to reduce its window for. A tail loss probe asks one ACK after the loss was

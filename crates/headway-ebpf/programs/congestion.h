@@ -22,6 +22,9 @@ extern void bbr_set_state(struct sock *sk, __u8 new_state) __ksym;
 
 enum mode { STEADY, UNREDUCED, REDUCING };
 
+/* The kernel's `hystart_ack_delta_us`, `TCP_INIT_CWND` and `TCP_INFINITE_SSTHRESH`. */
+enum { TRAIN_GAP = 2000, INITIAL_WINDOW = 10, INFINITE_THRESHOLD = 0x7fffffff };
+
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
 	return (struct tcp_sock *)sk;
@@ -34,9 +37,26 @@ static __always_inline struct connection *state_of(struct sock *sk)
 	return bpf_sk_storage_get(&connections, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
+/* Whether damage was reported or counted. */
+static __always_inline bool has_damage(const struct connection *c)
+{
+	return c->head != 0 || c->counted != 0;
+}
+
 static __always_inline __u8 ca_state(struct tcp_sock *tp)
 {
 	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* Nothing can be reported before the connection is established at both ends: timeouts until then end slow start before it begins.
+ * When the first report shows that the path damages packets, that is undone. The window stays. */
+static __always_inline void undo_handshake(struct connection *c, struct tcp_sock *tp)
+{
+	if (c->handshake_undone || !has_damage(c))
+		return;
+	c->handshake_undone = 1;
+	if (tp->snd_ssthresh < INITIAL_WINDOW)
+		tp->snd_ssthresh = INFINITE_THRESHOLD;
 }
 
 /* One reduction for each window of data. */
@@ -89,7 +109,7 @@ static __always_inline void skip_reduction(struct connection *c, const struct tc
 /* What TCP asks before it reduces the window: true if it need not. */
 static __always_inline bool skips_reduction(struct connection *c, const struct tcp_sock *tp)
 {
-	c->new_damage += attribute(c, tp);
+	attribute(c, tp);
 	if (is_reported_timeout(c, tp)) {
 		c->unexplained = 0;
 		skip_reduction(c, tp);
@@ -214,6 +234,7 @@ void BPF_PROG(headway_cubic_control, struct sock *sk, __u32 ack, int flag, const
 		return;
 	}
 	attribute(c, tp);
+	undo_handshake(c, tp);
 	undo_if_nothing_was_lost(c, tp);
 	bool reducing_state = state == TCP_CA_Recovery || state == TCP_CA_CWR;
 	bool reduced_lately = c->reduced_before && before(tp->snd_una, c->reduced_until);
@@ -257,9 +278,30 @@ void BPF_PROG(headway_cubic_event, struct sock *sk, enum tcp_ca_event event)
 	cubictcp_cwnd_event(sk, event);
 }
 
+/* HyStart ends slow start where a train of ACKs is long, or where the first delays of a round trip are. For it a round trip begins when
+ * SND.UNA passes what was outstanding: where a hole is filled, that is in the middle of a train, which has made a queue by
+ * itself. Here what was in flight has to be delivered; and a report, which has no delay, does not interrupt the train. */
+static __always_inline void guide_hystart(struct connection *c, struct tcp_sock *tp, const struct ack_sample *sample)
+{
+	struct bictcp *cubic = (struct bictcp *)&tp->inet_conn.icsk_ca_priv;
+	__u32 now = tp->tcp_mstamp;
+	if (sample->rtt_us < 0) {
+		if (now - cubic->last_ack <= TRAIN_GAP)
+			cubic->last_ack = now;
+		return;
+	}
+	bool is_over = before(c->round_end, tp->delivered);
+	cubic->end_seq = is_over ? tp->snd_una - 1 : tp->snd_nxt;
+	if (is_over)
+		c->round_end = tp->delivered + tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+}
+
 SEC("struct_ops")
 void BPF_PROG(headway_cubic_acked, struct sock *sk, const struct ack_sample *sample)
 {
+	struct connection *c = state_of(sk);
+	if (c && c->encoding != PLAIN)
+		guide_hystart(c, tcp_of(sk), sample);
 	cubictcp_acked(sk, sample);
 }
 
@@ -267,6 +309,16 @@ SEC("struct_ops")
 __u32 BPF_PROG(headway_cubic_undo, struct sock *sk)
 {
 	return tcp_reno_undo_cwnd(sk);
+}
+
+/* In windows. A segment that is damaged again holds its place for a round trip more, with all that was sent behind it. */
+enum { BUFFERED = 2, BUFFERED_DAMAGE = 5 };
+
+SEC("struct_ops")
+__u32 BPF_PROG(headway_cubic_sndbuf, struct sock *sk)
+{
+	struct connection *c = state_of(sk);
+	return c && has_damage(c) ? BUFFERED_DAMAGE : BUFFERED;
 }
 
 SEC("struct_ops")
@@ -285,6 +337,7 @@ struct tcp_congestion_ops cubic = {
 	.cwnd_event = (void *)headway_cubic_event,
 	.pkts_acked = (void *)headway_cubic_acked,
 	.undo_cwnd = (void *)headway_cubic_undo,
+	.sndbuf_expand = (void *)headway_cubic_sndbuf,
 	.min_tso_segs = (void *)headway_one_segment,
 	.name = "headway_cubic",
 };
@@ -361,8 +414,9 @@ void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const s
 		return;
 	}
 	__u8 state = ca_state(tp);
-	__u32 damage = attribute(c, tp) + c->new_damage, share = damaged_share(c, tp, damage);
-	c->new_damage = 0;
+	attribute(c, tp);
+	mark_damage(c, tp);
+	__u32 damage = take_damage(c), crossed = damage_since(c, tp, rs->prior_delivered);
 	if (c->mode == REDUCING && state == TCP_CA_Recovery && !before(tp->snd_una, c->reduced_until))
 		c->mode = UNREDUCED;
 	if (c->mode == UNREDUCED && state == TCP_CA_Recovery && !c->ece) {
@@ -378,13 +432,13 @@ void BPF_PROG(headway_bbr_control, struct sock *sk, __u32 ack, int flag, const s
 	c->unexplained = 0;
 	if (state < TCP_CA_CWR)
 		c->mode = STEADY;
-	if (share == 0 || bpf_probe_read_kernel(room, bpf_core_type_size(struct rate_sample), rs)) {
+	if ((damage == 0 && crossed == 0) || bpf_probe_read_kernel(room, bpf_core_type_size(struct rate_sample), rs)) {
 		bbr_main(sk, ack, flag, rs);
 		return;
 	}
 	/* Damaged packets have crossed the bottleneck: they count for the rate, and not as losses. */
 	if (sample->delivered > 0)
-		sample->delivered += (__u32)sample->delivered * share / (1024 - share);
+		sample->delivered += crossed;
 	sample->losses = sample->losses > (__s32)damage ? sample->losses - damage : 0;
 	bbr_main(sk, ack, flag, sample);
 }

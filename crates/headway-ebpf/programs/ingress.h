@@ -55,7 +55,7 @@ static __always_inline int judge_v2(struct __sk_buff *skb, struct segment *s, st
 		/* It has to be dropped: damage can remove an option and escape the checksum. But not several times in a
 		 * row: then the peer's programs were detached. */
 		count(without_option);
-		if (++c->without_option < LACKING || !is_plausible(s))
+		if (!is_plausible(s) || ++c->without_option < LACKING)
 			return TCX_DROP;
 		count(version_2_ended);
 		c->encoding = PLAIN;

@@ -62,6 +62,13 @@ struct report {
 	__u64 at;
 };
 
+/* How much was damaged when so much had been delivered. The ring is a power of two, and twice a flight. */
+enum { MARKS = 16 };
+
+struct mark {
+	__u32 delivered, damage;
+};
+
 struct connection {
 	__u8 encoding;
 	__u8 several;		/* the peer reads kind 16 */
@@ -84,16 +91,18 @@ struct connection {
 	/* Congestion control. */
 	__u32 lost_seen;	/* of the losses that TCP has found */
 	__u32 unexplained;	/* losses to which it has not reacted */
-	__u32 new_damage;	/* damage since the last ACK that BBR processed */
+	__u32 damage;		/* losses that were attributed to damage */
+	__u32 damage_taken;	/* what the congestion control has heard of these */
 	__u32 reduced_until;	/* SND.NXT at the last reduction */
 	__u32 prr_delivered, prr_from, prr_out;
 	/* What is undone if D-SACKs show that nothing was lost: what was, by how many losses, and what was counted then. */
 	__u32 undo_cwnd, undo_ssthresh, undo_losses, undo_dsacks;
 	__u32 copies_sent;
-	/* Damage, and what was delivered meanwhile: both are halved now and then. */
-	__u32 share_damage, share_delivered, share_from;
+	__u32 next_mark;
+	struct mark marks[MARKS];
 	__u32 unreduced_cwnd, last_cwnd;
-	__u8 mode, ece, reduced_before;
+	__u32 round_end;	/* what will have been delivered when the round trip is over */
+	__u8 mode, ece, reduced_before, handshake_undone;
 };
 
 struct {

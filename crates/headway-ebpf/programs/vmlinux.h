@@ -192,6 +192,7 @@ struct tcp_sock {
 	__u32 max_window, tsoffset, mss_cache, snd_cwnd, prr_out, lost_out, sacked_out, retrans_out, lost;
 	__u32 snd_ssthresh, write_seq, rcv_nxt, snd_nxt, snd_una, srtt_us, packets_out, delivered, rcv_wnd, rcv_wup;
 	__u32 dsack_dups;
+	__u64 tcp_mstamp;
 	__u8 tcp_usec_ts : 1;
 	__u8 ecn_flags;
 	struct tcp_options_received rx_opt;
@@ -214,6 +215,11 @@ struct ack_sample {
 	__u32 pkts_acked;
 	__s32 rtt_us;
 	__u32 in_flight;
+};
+
+/* The private part of the kernel's CUBIC. */
+struct bictcp {
+	__u32 last_ack, end_seq;
 };
 
 /* The private part of the kernel's BBR. */

@@ -9,14 +9,15 @@ use headway_test_fixture::pattern::Pattern;
 use crate::namespace::{HEADWAY, KERNELS, Namespace, Running, TUN, say_skipped};
 
 const SSHD: &str = "/usr/sbin/sshd";
-const PORT: u16 = 2222;
+pub(crate) const PORT: u16 = 2222;
 
-/// Whether ssh, sshd and rsync are installed; prints a message otherwise.
-fn are_installed() -> bool {
-    let missing: Vec<&str> = [("ssh", "-V"), (SSHD, "-t"), ("rsync", "--version")]
-        .into_iter()
+/// Whether ssh, sshd and what else is asked for are installed; prints a message otherwise.
+pub(crate) fn are_installed(others: &[(&'static str, &str)]) -> bool {
+    let missing: Vec<&str> = [("ssh", "-V"), (SSHD, "-t")]
+        .iter()
+        .chain(others)
         .filter(|(program, option)| Command::new(program).arg(option).output().is_err())
-        .map(|(program, _)| program)
+        .map(|(program, _)| *program)
         .collect();
     for program in &missing {
         say_skipped(program, "");
@@ -30,8 +31,9 @@ fn key(path: &Path) -> String {
     std::fs::read_to_string(path.with_extension("pub")).unwrap()
 }
 
-/// Starts sshd in the namespace, and writes the client's settings, in which the server is `peer`.
-fn start(namespace: &Namespace, folder: &Path) -> Running {
+/// Writes the settings of sshd and of the client, in which the server at `address` is `peer`. Returns the shell's command that
+/// runs sshd.
+pub(crate) fn write_settings(folder: &Path, address: &str, more: &str) -> String {
     let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
     let host_key = key(&folder.join("host"));
     std::fs::write(folder.join("authorized"), key(&folder.join("user"))).unwrap();
@@ -43,26 +45,29 @@ fn start(namespace: &Namespace, folder: &Path) -> Running {
         file("authorized"),
     );
     let client = format!(
-        "Host peer\nHostName {KERNELS}\nHostKeyAlias peer\nPort {PORT}\nUser root\nIdentityFile {}\n\
+        "Host peer\nHostName {address}\nHostKeyAlias peer\nPort {PORT}\nUser root\nIdentityFile {}\n\
          IdentitiesOnly yes\nIdentityAgent none\nUserKnownHostsFile {}\nGlobalKnownHostsFile /dev/null\n\
-         StrictHostKeyChecking yes\nBatchMode yes\nLogLevel ERROR\nProxyCommand {HEADWAY} nc {} %h %p\n",
+         StrictHostKeyChecking yes\nBatchMode yes\nLogLevel ERROR\n{more}\n",
         file("user"),
         file("known"),
-        TUN.join(" "),
     );
     std::fs::write(folder.join("server"), server).unwrap();
     std::fs::write(folder.join("client"), client).unwrap();
     // sshd requires this folder; the mounts of `ip netns exec` are private.
-    let script =
-        format!("mount -t tmpfs none /run && mkdir /run/sshd && exec {SSHD} -D -e -f {}", file("server"));
-    let sshd = namespace.start("sh", &["-c", &script]);
+    format!("mount -t tmpfs none /run && mkdir /run/sshd && exec {SSHD} -D -e -f {}", file("server"))
+}
+
+/// Starts sshd in the namespace.
+fn start(namespace: &Namespace, folder: &Path) -> Running {
+    let proxy = format!("ProxyCommand {HEADWAY} nc {} %h %p", TUN.join(" "));
+    let sshd = namespace.start("sh", &["-c", &write_settings(folder, KERNELS, &proxy)]);
     namespace.wait_for_listener(PORT);
     sshd
 }
 
 #[test]
 fn rsync_copies_a_tree_in_both_directions() {
-    if !are_installed() {
+    if !are_installed(&[("rsync", "--version")]) {
         return;
     }
     let Some(namespace) = Namespace::new() else { return };
