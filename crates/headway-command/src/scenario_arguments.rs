@@ -100,6 +100,28 @@ fn link_keys() -> impl Iterator<Item = &'static Key> {
 }
 
 impl LinkArguments {
+    /// The same link with another value of a key.
+    #[must_use]
+    pub fn with(&self, name: &'static str, value: impl ToString) -> Self {
+        let mut given = self.0.clone();
+        given.set(name, value);
+        Self(given)
+    }
+
+    /// The value of each key that has one, by its name.
+    pub fn values(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Words of a command line with these options that give this link.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        // Some options cannot stand beside others, be their value that of the default.
+        let is_default =
+            |name, value: &str| key(name).is_some_and(|key| key.default.text(Defaults::Commands) == value);
+        let other = self.values().filter(move |(name, value)| !is_default(name, value));
+        other.map(|(name, value)| format!("--{name}={value}"))
+    }
+
     /// The forward and the reverse path, for packets of at most `mtu` bytes.
     pub fn both(&self, mtu: u16) -> Result<[LinkConfig; 2], BadOption> {
         let mut given = self.0.clone();

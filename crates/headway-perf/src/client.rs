@@ -33,7 +33,7 @@ use headway_transport::{GRACE, GRACE_STOPPED, stop_signal};
 pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result<(), PerfError> {
     let outcome = run_test(arguments, words).await;
     match &outcome {
-        // Where results cannot be printed, an error cannot either; those of a test that was stopped say so.
+        // Where results cannot be printed, an error cannot either; those of a test with a problem say so.
         Err(PerfError::Transport(TransportError::Output(_))) | Ok(_) => {}
         Err(error) => match arguments.format() {
             Format::Lines => {}
@@ -41,14 +41,11 @@ pub(super) async fn run(arguments: &ClientArguments, words: &[String]) -> Result
             Format::Stream => stream::print("error", &json!(error.to_string()))?,
         },
     }
-    match outcome? {
-        Some(signal) => Err(TransportError::Stopped(signal).into()),
-        None => Ok(()),
-    }
+    outcome?.map_or(Ok(()), Err)
 }
 
-/// Says which signal stopped the test, if one did: what was measured until then is a result too.
-async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<Option<StopSignal>, PerfError> {
+/// Says what is wrong with results that are printed: a signal stopped the test, or bytes differ.
+async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<Option<PerfError>, PerfError> {
     let test = describe(arguments)?;
     let pages = [("--report", arguments.report.as_deref()), ("--flent", arguments.flent.as_deref())];
     require_distinct([], arguments.network.written().into_iter().chain(pages))?;
@@ -79,7 +76,7 @@ async fn run_test(arguments: &ClientArguments, words: &[String]) -> Result<Optio
     }
     print_results(arguments.format(), &results)?;
     closed?;
-    Ok(results.stopped)
+    Ok(results.problem())
 }
 
 fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
@@ -91,8 +88,8 @@ fn print_results(format: Format, results: &Results) -> Result<(), OutputError> {
                 stream::print("server_output_text", &json!(text))?;
             }
             stream::print("end", &results.json_end())?;
-            match results.stopped {
-                Some(signal) => stream::print("error", &json!(TransportError::Stopped(signal).to_string())),
+            match results.problem() {
+                Some(problem) => stream::print("error", &json!(problem.to_string())),
                 None => Ok(()),
             }
         }
@@ -448,6 +445,7 @@ impl<'a> Running<'a> {
                     bytes: progress.bytes(),
                     nanos,
                     retransmits: progress.retransmits(),
+                    differing: progress.differing(),
                 };
                 self.results.push((meter.flow, ours));
                 if meter.flow == Flow::Upload {
@@ -456,6 +454,7 @@ impl<'a> Running<'a> {
                         bytes: counted,
                         nanos,
                         retransmits: None,
+                        differing: 0,
                     });
                 }
             }

@@ -8,6 +8,7 @@ use headway_transport::Stream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout_at;
 
+use super::pattern::Pattern;
 use super::progress::Progress;
 use super::protocol::{StreamResult, Test};
 
@@ -25,18 +26,21 @@ pub(super) async fn send(
     test: &Test,
     progress: &Arc<Progress>,
 ) -> io::Result<StreamResult> {
-    let block = vec![0x55; test.length.max(1) as usize];
+    let mut pattern = Pattern::new()?;
     let started = now();
     let until = started + Duration::from_nanos(test.nanos);
     let mut left = test.bytes.unwrap_or(u64::MAX);
     let mut noted = started;
     while left > 0 {
-        let len = block.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let block = pattern.next()?;
+        let len =
+            block.len().min(test.length.max(1) as usize).min(usize::try_from(left).unwrap_or(usize::MAX));
         // A write may take longer than an interval.
         let wake = (noted + NOTE_EVERY).min(if test.bytes.is_some() { noted + NOTE_EVERY } else { until });
         if let Ok(written) = timeout_at(wake.into(), stream.write(&block[..len])).await {
             let written = written?;
             left -= written as u64;
+            pattern.advance(written);
             progress.add(written);
         }
         let now = now();
@@ -58,6 +62,7 @@ pub(super) async fn send(
         bytes: progress.bytes(),
         nanos: elapsed.as_nanos() as u64,
         retransmits,
+        differing: 0,
     })
 }
 
@@ -77,18 +82,22 @@ async fn confirm(stream: &mut Stream, progress: &Progress) -> io::Result<()> {
     }
 }
 
-/// Receives until the peer's FIN.
+/// Receives until the peer's FIN, and compares what comes with what is sent.
 pub(super) async fn receive(
     mut stream: Stream,
     test: &Test,
     progress: &Arc<Progress>,
 ) -> io::Result<StreamResult> {
     let mut buffer = vec![0; test.length.max(1 << 16) as usize];
+    let mut pattern = Pattern::new()?;
     let started = now();
     loop {
         match stream.read(&mut buffer).await? {
             0 => break,
-            n => progress.add(n),
+            n => {
+                progress.add(n);
+                progress.add_differing(pattern.differing(&buffer[..n])?);
+            }
         }
     }
     let elapsed = started.elapsed();
@@ -98,5 +107,6 @@ pub(super) async fn receive(
         bytes: progress.bytes(),
         nanos: elapsed.as_nanos() as u64,
         retransmits: None,
+        differing: progress.differing(),
     })
 }

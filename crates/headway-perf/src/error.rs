@@ -9,6 +9,9 @@ use headway_transport::TransportError;
 pub(super) enum PerfError {
     #[error(transparent)]
     Transport(#[from] TransportError),
+    /// What was measured is of a TCP, or of a link, that gave other bytes than those that were sent.
+    #[error("bytes that differ from what was sent: {0}")]
+    Differing(u64),
     /// The page.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -34,7 +37,7 @@ impl Failure for PerfError {
     fn code(&self) -> u8 {
         match self {
             Self::Transport(error) => error.code(),
-            Self::Report(_) => 1,
+            Self::Differing(_) | Self::Report(_) => 1,
         }
     }
 }

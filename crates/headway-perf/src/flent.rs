@@ -243,7 +243,7 @@ mod tests {
             sends: true,
             start,
             end,
-            streams: vec![StreamInterval { bytes, retransmits: 0, state: None }],
+            streams: vec![StreamInterval { bytes, differing: 0, retransmits: 0, state: None }],
             samples: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use super::cpu::Usage;
 use super::latency_summary::Latencies;
 use super::progress::Interval;
 use super::protocol::{Flow, StreamResult, Test, TestKind};
-use super::text::{rate, seconds, whole};
+use super::text::{differing, rate, seconds, whole};
 
 /// What is known of a test from its beginning.
 pub(super) struct About<'a> {
@@ -129,6 +129,8 @@ fn add(row: &mut Value, test: &Test, ends: &[Ends], interval: &Interval) {
     sum["omitted"] = json!(false);
     if interval.sends {
         sum["retransmits"] = json!(interval.retransmits());
+    } else {
+        sum["differing"] = json!(interval.differing());
     }
     row[key(test, interval.flow, "sum")] = sum;
 }
@@ -181,7 +183,9 @@ pub(super) fn end(
         let retransmits: Option<u64> = flow.sent.iter().map(|result| result.retransmits).sum();
         sent["retransmits"] = json!(retransmits);
         end[key(test, flow.flow, "sum_sent")] = sent;
-        end[key(test, flow.flow, "sum_received")] = total(&flow.received);
+        let mut received = total(&flow.received);
+        received["differing"] = json!(differing(&flow.received));
+        end[key(test, flow.flow, "sum_received")] = received;
     }
     let (ours, theirs) = cpu;
     end["cpu_utilization_percent"] = json!({

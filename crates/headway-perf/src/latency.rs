@@ -16,6 +16,9 @@ use super::protocol::{StreamResult, Test};
 /// The time between requests that do not wait for the answers of earlier ones.
 const EVERY: Duration = Duration::from_millis(20);
 
+/// Each byte of a request.
+const REQUEST: u8 = 0x55;
+
 /// Later than this a timer was not only coarse: the connection did not take the request.
 const COARSE: Duration = Duration::from_millis(5);
 
@@ -26,15 +29,16 @@ pub(super) async fn send_requests(
     test_started: Instant,
     progress: &Arc<Progress>,
 ) -> io::Result<StreamResult> {
-    let mut block = vec![0x55; test.request.max(1) as usize];
+    let request = vec![REQUEST; test.request.max(1) as usize];
+    let mut block = request.clone();
     stream.set_nodelay()?;
     let started = now();
     let until = started + Duration::from_nanos(test.nanos);
     let mut asked = started;
     while asked < until {
-        stream.write_all(&block).await?;
+        stream.write_all(&request).await?;
         stream.read_exact(&mut block).await?;
-        progress.add(block.len());
+        add(progress, &block);
         let answered = now();
         progress.answered(Sample { at: asked - test_started, latency: answered - asked });
         asked = answered;
@@ -55,7 +59,7 @@ pub(super) async fn send_regularly(
 ) -> io::Result<StreamResult> {
     stream.set_nodelay()?;
     let started = now();
-    let block = vec![0x55; test.request.max(1) as usize];
+    let block = vec![REQUEST; test.request.max(1) as usize];
     let (mut from, mut to) = tokio::io::split(stream);
     let asked: Mutex<VecDeque<Instant>> = Mutex::default();
     let queue = || asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +89,7 @@ pub(super) async fn send_regularly(
             let Some(asked) = queue().pop_front() else {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "an answer without a request"));
             };
-            progress.add(block.len());
+            add(progress, &block);
             progress.answered(Sample { at: asked - test_started, latency: answered - asked });
         }
     };
@@ -116,11 +120,18 @@ pub(super) async fn answer(
     Ok(result(progress, started, None))
 }
 
+/// Counts an answer, whose bytes are those of the request.
+fn add(progress: &Progress, answer: &[u8]) {
+    progress.add(answer.len());
+    progress.add_differing(answer.iter().filter(|byte| **byte != REQUEST).count() as u64);
+}
+
 fn result(progress: &Progress, started: Instant, retransmits: Option<u64>) -> StreamResult {
     StreamResult {
         client_port: progress.client_port(),
         bytes: progress.bytes(),
         nanos: started.elapsed().as_nanos() as u64,
         retransmits,
+        differing: progress.differing(),
     }
 }

@@ -12,6 +12,7 @@ mod json;
 mod latency;
 mod latency_summary;
 mod page;
+mod pattern;
 mod progress;
 mod protocol;
 mod results;

@@ -15,6 +15,8 @@ pub(super) struct Progress {
     client_port: u16,
     /// Bytes taken from the connection, or given to it by the end that sends.
     bytes: AtomicU64,
+    /// Those of them that are not what was sent.
+    differing: AtomicU64,
     acknowledged: AtomicU64,
     retransmits: AtomicU64,
     cwnd: AtomicU64,
@@ -39,6 +41,7 @@ impl Progress {
         Arc::new(Self {
             client_port,
             bytes: AtomicU64::new(0),
+            differing: AtomicU64::new(0),
             acknowledged: AtomicU64::new(0),
             retransmits: AtomicU64::new(0),
             cwnd: AtomicU64::new(0),
@@ -58,6 +61,15 @@ impl Progress {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_differing(&self, n: u64) {
+        self.differing.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// Bytes that are not those that were sent.
+    pub(super) fn differing(&self) -> u64 {
+        self.differing.load(Ordering::Relaxed)
     }
 
     /// Of what was sent, what the peer's TCP has.
@@ -116,6 +128,7 @@ pub(super) struct Meter {
 struct Before {
     progress: Arc<Progress>,
     bytes: u64,
+    differing: u64,
     retransmits: u64,
     samples: usize,
     /// What this end's TCP knew since then.
@@ -147,6 +160,8 @@ pub(super) struct Interval {
 /// The same on one connection.
 pub(super) struct StreamInterval {
     pub(super) bytes: u64,
+    /// Those that are not what was sent, where this end receives.
+    pub(super) differing: u64,
     pub(super) retransmits: u64,
     /// Congestion window in bytes and round-trip time in microseconds, where this end knows them.
     pub(super) state: Option<(u64, u64)>,
@@ -160,7 +175,7 @@ impl Meter {
 
     pub(super) fn add(&mut self, progress: Arc<Progress>) {
         let marks = VecDeque::new();
-        self.connections.push(Before { progress, bytes: 0, retransmits: 0, samples: 0, marks });
+        self.connections.push(Before { progress, bytes: 0, differing: 0, retransmits: 0, samples: 0, marks });
     }
 
     pub(super) fn connections(&self) -> impl Iterator<Item = &Arc<Progress>> {
@@ -228,11 +243,13 @@ impl Before {
         // A report may be older than the last one counted.
         let bytes = bytes(progress).max(self.bytes);
         let retransmits = known.retransmits.max(self.retransmits);
+        let differing = progress.differing();
         let new = progress.samples(self.samples);
         self.samples += new.len();
         samples.extend(new);
         StreamInterval {
             bytes: bytes - std::mem::replace(&mut self.bytes, bytes),
+            differing: differing - std::mem::replace(&mut self.differing, differing),
             retransmits: retransmits - std::mem::replace(&mut self.retransmits, retransmits),
             state: known.state,
         }
@@ -242,6 +259,10 @@ impl Before {
 impl Interval {
     pub(super) fn bytes(&self) -> u64 {
         self.streams.iter().map(|stream| stream.bytes).sum()
+    }
+
+    pub(super) fn differing(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.differing).sum()
     }
 
     pub(super) fn retransmits(&self) -> u64 {

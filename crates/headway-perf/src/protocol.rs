@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::cpu::Usage;
 
 /// The protocol version; others are refused.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The maximum length of a line.
 const MAX_LINE: usize = 1 << 20;
@@ -183,6 +183,8 @@ pub(super) struct StreamResult {
     pub(super) nanos: u64,
     /// Retransmitted segments, at the end that sends.
     pub(super) retransmits: Option<u64>,
+    /// Bytes that are not those that were sent, at the end that receives.
+    pub(super) differing: u64,
 }
 
 /// Sends one line.

@@ -7,6 +7,7 @@ use headway_transport::{StopSignal, TransportError};
 use serde_json::{Value, json};
 
 use super::cpu::Usage;
+use super::error::PerfError;
 use super::json::{self, About, Ends, FlowResults};
 use super::latency_summary::Latencies;
 use super::progress::{Interval, Sample};
@@ -80,6 +81,14 @@ impl Results {
         }
     }
 
+    /// What is wrong with the test. There are results all the same.
+    pub(super) fn problem(&self) -> Option<PerfError> {
+        let stopped = self.stopped.map(|signal| TransportError::Stopped(signal).into());
+        let ours = self.ours.iter().map(|(_, result)| result);
+        let differing = ours.chain(&self.theirs).map(|result| result.differing).sum();
+        stopped.or_else(|| (differing > 0).then_some(PerfError::Differing(differing)))
+    }
+
     /// The lines at the end.
     pub(super) fn text(&self) -> String {
         // The result is at the end.
@@ -121,8 +130,8 @@ impl Results {
         if let Some(output) = &self.server_output {
             all["server_output_text"] = json!(output);
         }
-        if let Some(signal) = self.stopped {
-            all["error"] = json!(TransportError::Stopped(signal).to_string());
+        if let Some(problem) = self.problem() {
+            all["error"] = json!(problem.to_string());
         }
         all
     }

@@ -79,7 +79,11 @@ impl Text {
         let retransmits = retransmits.filter(|_| is_sender);
         let again = retransmits.map_or(String::new(), |count| format!("  {count:>6}"));
         let end = if is_sender { "sender" } else { "receiver" };
-        format!("{}{}{again:8}  {end}\n", self.label(flow), amounts(0.0, seconds, bytes))
+        let differing = match differing(results) {
+            0 => String::new(),
+            bytes => format!(", bytes that differ: {bytes}"),
+        };
+        format!("{}{}{again:8}  {end}{differing}\n", self.label(flow), amounts(0.0, seconds, bytes))
     }
 
     /// As of iperf3, where data goes both ways.
@@ -142,6 +146,11 @@ pub(super) fn goodput(name: &str, received: &[StreamResult]) -> String {
 pub(super) fn whole(results: &[StreamResult]) -> (u64, f64) {
     let bytes = results.iter().map(|result| result.bytes).sum();
     (bytes, results.iter().map(seconds).fold(0.0, f64::max))
+}
+
+/// Bytes of all connections that are not those that were sent.
+pub(super) fn differing(results: &[StreamResult]) -> u64 {
+    results.iter().map(|result| result.differing).sum()
 }
 
 pub(super) fn seconds(result: &StreamResult) -> f64 {

@@ -16,8 +16,8 @@ const LONGEST: u64 = 4096;
 
 /// What happens to a sender.
 pub(super) enum Event {
-    /// `bytes` arrived until `at` seconds.
-    Received { bytes: u64, at: f64 },
+    /// `bytes` arrived until `at` seconds, of which `differing` are not those that were sent.
+    Received { bytes: u64, differing: u64, at: f64 },
     /// Its process has written all.
     Ended,
 }
@@ -83,7 +83,8 @@ impl Drop for Child {
 fn received(line: &str) -> Option<Event> {
     let event: Value = serde_json::from_str(line).ok()?;
     let sum = (event["event"] == "interval").then(|| &event["data"]["sum"])?;
-    Some(Event::Received { bytes: sum["bytes"].as_u64()?, at: sum["end"].as_f64()? })
+    let count = |key: &str| sum[key].as_u64();
+    Some(Event::Received { bytes: count("bytes")?, differing: count("differing")?, at: sum["end"].as_f64()? })
 }
 
 #[cfg(test)]
@@ -92,8 +93,8 @@ mod tests {
 
     #[test]
     fn intervals_are_read() {
-        let line = r#"{"event":"interval","data":{"sum":{"bytes":2896,"end":1.5}}}"#;
-        assert!(matches!(received(line), Some(Event::Received { bytes: 2896, at: 1.5 })));
+        let line = r#"{"event":"interval","data":{"sum":{"bytes":2896,"differing":2,"end":1.5}}}"#;
+        assert!(matches!(received(line), Some(Event::Received { bytes: 2896, differing: 2, at: 1.5 })));
         for line in ["", "hello", r#"{"event":"end","data":{}}"#, r#"{"event":"interval","data":{}}"#] {
             assert!(received(line).is_none(), "{line}");
         }

@@ -4,6 +4,7 @@
 //! module adds is what is seen of them.
 
 mod child;
+mod radio;
 mod screen;
 
 use std::ffi::{OsStr, OsString};
@@ -11,11 +12,15 @@ use std::fs;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use headway_command::{Failure, OutputError, output};
-use serde_json::json;
+use clap::builder::ArgPredicate;
+use clap::{Arg, Args};
+use headway_command::{Failure, OutputError, notice, output};
+use headway_units::Rate;
+use serde_json::{Map, Value, json};
 
+use super::error_delay_box::{BoxError, LinkParameters, describe_link};
 use child::{Child, Event};
+use radio::Radio;
 use screen::Screen;
 
 const EXAMPLES: &str = "\
@@ -24,11 +29,13 @@ Examples:
       15 seconds over 10 Mbit/s and an RTT of 100 ms, where bursts damage one packet in five.
   headway demo --damage random:2% --delay 300ms
       A satellite.
-  headway demo --damage none --loss 0%
+  headway demo --damage none
       Nothing is damaged: no one has to be ahead.
+  headway demo --radio
+      The frames of a radio modem, of which one in five arrives damaged.
 
-Each sender has a link of its own, of the same kind and with the same seed. The options of the link are those of `headway shell`, \
-which has more. What is compared is goodput; `headway fetch` and `headway race` compare each byte, too.";
+Each sender has a link of its own, of the same kind and with the same seed. The options of the link are those of `headway shell`. \
+What arrives is compared with what was sent: if a byte differs, that is an error.";
 
 /// Seconds between two reports of a sender.
 const INTERVAL: f64 = 0.2;
@@ -37,32 +44,36 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// See the kernel's TCP and headway's side by side on a lossy link, in real time.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_args(with_default))]
 pub struct Arguments {
-    /// Rate of the link
-    #[arg(long, value_name = "RATE", default_value = "10mbit", help_heading = "Link")]
-    rate: String,
-    /// One-way delay
-    #[arg(long, value_name = "TIME", default_value = "50ms", help_heading = "Link")]
-    delay: String,
-    /// What damages packets on the way to the receiver
-    #[arg(long, value_name = "MODEL", default_value = "burst:5%:5", help_heading = "Link")]
-    damage: String,
-    /// Share of damaged packets with a flipped bit in a header; `place`: wherever it falls
-    #[arg(long, value_name = "SHARE", default_value = "10%", help_heading = "Link")]
-    header_hit: String,
-    /// Share of packets that the link loses
-    #[arg(long, value_name = "SHARE", default_value = "0%", help_heading = "Link")]
-    loss: String,
-    /// Limit of the queue
-    #[arg(long, value_name = "LIMIT", default_value = "1bdp", help_heading = "Link")]
-    queue: String,
+    /// A radio link: frames of a software modem (QPSK without a code, white noise, SNR 12 dB), damaged wherever the bits
+    /// fall; 2mbit and one-way delay 20ms, unless other options say otherwise
+    #[arg(long, conflicts_with_all = ["damage", "config"])]
+    radio: bool,
+    #[command(flatten)]
+    link: LinkParameters,
     /// How long they send, seconds
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// An option with the default that it has here, without `--radio` and with it.
+fn with_default(option: Arg) -> Arg {
+    // Where what is given stands in its place, it has none.
+    let (value, of_radio, others): (_, _, &[&'static str]) = match option.get_id().as_str() {
+        "rate" => ("10mbit", "2mbit", &["rate-steps", "rate-trace"]),
+        "delay" => ("50ms", "20ms", &["delay-steps"]),
+        "queue" => ("1bdp", "1bdp", &[]),
+        "header-hit" => ("10%", "place", &[]),
+        "hit-zone" => ("tcp", "ip+tcp", &[]),
+        _ => return option,
+    };
+    let none = others.iter().map(|other| (*other, ArgPredicate::IsPresent, None));
+    let of_radio = ("radio", ArgPredicate::Equals("true".into()), Some(of_radio));
+    option.default_value(value).default_value_ifs(none.chain([of_radio]))
 }
 
 /// Why it failed.
@@ -73,13 +84,23 @@ pub(super) enum DemoError {
     /// What a program said that ended early.
     #[error("{said}")]
     Ended { said: String, is_usage: bool },
+    /// Of these senders, with the numbers of bytes.
+    #[error("bytes that differ from what was sent: {0}")]
+    Differing(String),
+    /// The link.
+    #[error(transparent)]
+    Box(#[from] BoxError),
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
 impl Failure for DemoError {
     fn is_usage(&self) -> bool {
-        matches!(self, Self::Ended { is_usage: true, .. })
+        match self {
+            Self::Ended { is_usage, .. } => *is_usage,
+            Self::Box(error) => error.is_usage(),
+            Self::Start(_) | Self::Differing(_) | Self::Output(_) => false,
+        }
     }
 }
 
@@ -90,13 +111,15 @@ struct Sender {
     /// The kernel's congestion control; `None`: headway's TCP.
     kernel: Option<&'static str>,
     bytes: u64,
+    /// Those that are not what was sent.
+    differing: u64,
     /// When the last of them came, seconds from the first SYN.
     at: f64,
 }
 
 impl Sender {
     fn new(names: (&'static str, &'static str), kernel: Option<&'static str>) -> Self {
-        Self { names, kernel, bytes: 0, at: 0.0 }
+        Self { names, kernel, bytes: 0, differing: 0, at: 0.0 }
     }
 
     /// Goodput, Mbit/s.
@@ -114,30 +137,50 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
     }
     senders.push(Sender::new(("headway", "headway"), None));
 
+    let radio = if arguments.radio { Some(Radio::new().map_err(DemoError::Start)?) } else { None };
+    let changed = radio.as_ref().map(|radio| arguments.link.with_damage(&radio.damage()));
+    let link = changed.as_ref().unwrap_or(&arguments.link);
+    let links = link.links()?;
+
     let program = std::env::current_exe().map_err(DemoError::Start)?.into_os_string();
     let (told, events) = mpsc::channel();
     let mut children = Vec::new();
     for (place, sender) in senders.iter().enumerate() {
-        let words = arguments.words(sender.kernel, &program);
+        let words = arguments.words(link, sender.kernel, &program);
         children.push(Child::start(&program, &words, (place, told.clone())).map_err(DemoError::Start)?);
     }
     drop(told);
 
-    let mut screen = Screen::new(&senders, arguments);
+    let mut screen = if arguments.json {
+        Screen::dark()
+    } else {
+        let [forward, _] = &links;
+        let text = describe_link(forward);
+        notice!(
+            "{}",
+            radio.as_ref().map_or(text.clone(), |radio| text.replace(&radio.damage(), radio::NAME))
+        );
+        let rate = forward.nominal_rate().map_or(1, Rate::bits_per_second);
+        Screen::new(&senders, arguments.seconds, rate / 8 * u64::from(arguments.seconds))
+    };
     let mut left = senders.len();
     // Not all come to their end in time: over a link that damages packets a connection of CUBIC may need minutes to say good-bye.
     let end = Instant::now() + Duration::from_secs(arguments.seconds.into()) + GRACE;
     while left > 0 && Instant::now() < end {
         match events.recv_timeout(Duration::from_millis(100)) {
-            Ok((place, Event::Received { bytes, at })) => {
+            Ok((place, Event::Received { bytes, differing, at })) => {
                 let sender = &mut senders[place];
+                sender.differing += differing;
                 // An interval ends a little after the time that it is for.
                 if at <= f64::from(arguments.seconds) + INTERVAL / 2.0 {
                     (sender.bytes, sender.at) = (sender.bytes + bytes, at);
                 }
             }
             Ok((place, Event::Ended)) => {
-                children[place].check()?;
+                // Bytes that differ are an error of its own.
+                if senders[place].differing == 0 {
+                    children[place].check()?;
+                }
                 left -= 1;
             }
             Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -147,31 +190,38 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
     }
     screen.clear();
     let text = if arguments.json { arguments.object(&senders) } else { arguments.conclusion(&senders) };
-    Ok(output::print(&text)?)
+    output::print(&text)?;
+    match differing(&senders) {
+        None => Ok(()),
+        Some(text) => Err(DemoError::Differing(text)),
+    }
 }
 
 impl Arguments {
     /// The words of `program`, which is this one, for one sender.
-    fn words(&self, kernel: Option<&str>, program: &OsStr) -> Vec<OsString> {
-        let mut words: Vec<&str> = vec!["shell", "--quiet"];
-        words.extend(["--rate", &self.rate, "--delay", &self.delay, "--queue", &self.queue]);
-        words.extend(["--damage", &self.damage, "--header-hit", &self.header_hit, "--loss", &self.loss]);
-        words.extend(kernel.into_iter().flat_map(|congestion| ["--kernel-cc", congestion]));
-        let (seconds, interval) = (self.seconds.to_string(), INTERVAL.to_string());
-        words.push("--");
-        let mut inner = vec!["perf", "client", "10.77.0.1", "--reverse", "--json-stream"];
-        inner.extend(["--interval", &interval, "--time", &seconds]);
-        inner.extend(kernel.map(|_| "--kernel"));
-        let words = words.into_iter().map(OsStr::new).chain([program]);
-        words.chain(inner.into_iter().map(OsStr::new)).map(OsStr::to_owned).collect()
+    fn words(&self, link: &LinkParameters, kernel: Option<&str>, program: &OsStr) -> Vec<OsString> {
+        let mut words: Vec<OsString> = ["shell", "--quiet"].map(OsString::from).into();
+        words.extend(link.words());
+        words.extend(kernel.into_iter().flat_map(|congestion| ["--kernel-cc".into(), congestion.into()]));
+        words.extend(["--".into(), program.into()]);
+        words.extend(["perf", "client", "10.77.0.1", "--reverse", "--json-stream"].map(OsString::from));
+        words.extend(
+            [format!("--interval={INTERVAL}"), format!("--time={}", self.seconds)].map(OsString::from),
+        );
+        words.extend(kernel.map(|_| "--kernel".into()));
+        words
     }
 
-    /// The link, for people.
-    fn link(&self) -> String {
-        let Self { rate, delay, damage, header_hit, loss, queue, .. } = self;
-        format!(
-            "{rate}, one-way delay {delay}, queue {queue}, damage {damage} ({header_hit} of it in headers), {loss} lost"
-        )
+    /// The link, for machines.
+    fn link(&self) -> Map<String, Value> {
+        if let Some(path) = self.link.config() {
+            return Map::from_iter([("config".into(), json!(path))]);
+        }
+        let value = |(name, value)| {
+            let value = if self.radio && name == "damage" { radio::NAME } else { value };
+            (String::from(name), json!(value))
+        };
+        self.link.values().map(value).collect()
     }
 
     fn object(&self, senders: &[Sender]) -> String {
@@ -181,15 +231,12 @@ impl Arguments {
                 json!({
                     "sender": sender.names.1,
                     "bytes": sender.bytes,
+                    "differing": sender.differing,
                     "bits_per_second": (sender.mbit(self.seconds) * 1e6).round(),
                 })
             })
             .collect();
-        let Self { rate, delay, damage, header_hit, loss, queue, seconds, .. } = self;
-        let link = json!({
-            "rate": rate, "delay": delay, "damage": damage, "header-hit": header_hit, "loss": loss, "queue": queue,
-        });
-        format!("{}\n", json!({ "seconds": seconds, "link": link, "senders": senders }))
+        format!("{}\n", json!({ "seconds": self.seconds, "link": self.link(), "senders": senders }))
     }
 
     /// What came of it, in a sentence.
@@ -204,12 +251,23 @@ impl Arguments {
         };
         let others: Vec<_> = others.iter().map(of_other).collect();
         format!(
-            "In {} s headway has {:.2} Mbit/s: {}.\n",
+            "In {} s headway has {:.2} Mbit/s: {}{}.\n",
             self.seconds,
             ours.mbit(self.seconds),
-            others.join(", and ")
+            others.join(", and "),
+            if differing(senders).is_none() { "; all bytes are as they were sent" } else { "" },
         )
     }
+}
+
+/// How many bytes of which senders are not those that were sent, if any.
+fn differing(senders: &[Sender]) -> Option<String> {
+    let wrong = senders.iter().filter(|sender| sender.differing > 0);
+    let each = wrong.map(|sender| {
+        let the = if sender.kernel.is_some() { "the " } else { "" };
+        format!("{} of {the}{}", sender.differing, sender.names.0)
+    });
+    each.reduce(|all, one| format!("{all}, {one}"))
 }
 
 /// A ratio as it is said: three digits where there is little of it.

@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::time::Instant;
 
 use headway_command::notice;
-use headway_units::Rate;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{Arguments, Sender};
+use super::Sender;
 
 pub(super) struct Screen {
     bars: Vec<ProgressBar>,
@@ -16,23 +15,22 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// A bar for each sender, which is full when the link has carried all that it can in the time.
+    /// A screen on which nothing is shown.
+    pub(super) const fn dark() -> Self {
+        Self { bars: Vec::new(), lines: None }
+    }
+
+    /// A bar for each sender, which is full at `most` bytes: what the link can carry in the time.
     #[expect(clippy::disallowed_methods, reason = "a live command reads the clock")]
-    pub(super) fn new(senders: &[Sender], arguments: &Arguments) -> Self {
-        if arguments.json {
-            return Self { bars: Vec::new(), lines: None };
-        }
-        notice!("{}", arguments.link());
+    pub(super) fn new(senders: &[Sender], seconds: u32, most: u64) -> Self {
         if !io::stderr().is_terminal() {
-            return Self { bars: Vec::new(), lines: Some((Instant::now(), 0, arguments.seconds.into())) };
+            return Self { bars: Vec::new(), lines: Some((Instant::now(), 0, seconds.into())) };
         }
-        // What is no rate is told by the commands that need it.
-        let rate = arguments.rate.parse().map_or(1, Rate::bits_per_second);
         let all = MultiProgress::new();
         let style = ProgressStyle::with_template("{prefix:14} {bar:50} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = |sender: &Sender| {
-            let bar = ProgressBar::new(rate / 8 * u64::from(arguments.seconds)).with_style(style.clone());
+            let bar = ProgressBar::new(most).with_style(style.clone());
             bar.set_prefix(sender.names.0);
             all.add(bar)
         };

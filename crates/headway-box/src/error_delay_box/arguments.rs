@@ -101,7 +101,7 @@ impl Arguments {
 
     /// Whether there is a configuration file.
     pub(super) fn has_config(&self) -> bool {
-        self.parameters.has_config()
+        self.parameters.config().is_some()
     }
 
     /// The links of both directions.

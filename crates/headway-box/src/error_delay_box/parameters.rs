@@ -1,6 +1,7 @@
 //! The parameters of an emulated link, as options or as a file.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use headway_command::scenario_arguments::LinkArguments;
@@ -30,9 +31,30 @@ pub(crate) struct LinkParameters {
 }
 
 impl LinkParameters {
-    /// Whether there is a configuration file.
-    pub(super) fn has_config(&self) -> bool {
-        self.config.is_some()
+    /// The configuration file.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
+    /// The value of each key of the link that has one, unless there is a configuration file.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.link.values()
+    }
+
+    /// The same with other damage on the forward path.
+    pub(crate) fn with_damage(&self, damage: &str) -> Self {
+        let Self { config, seed, mtu, link } = self;
+        Self { config: config.clone(), seed: *seed, mtu: *mtu, link: link.with("damage", damage) }
+    }
+
+    /// Words of a command line with these options that give these links.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words = vec![format!("--seed={}", self.seed).into(), format!("--mtu={}", self.mtu).into()];
+        match &self.config {
+            Some(path) => words.extend(["--config".into(), path.into()]),
+            None => words.extend(self.link.words().map(OsString::from)),
+        }
+        words
     }
 
     pub(crate) fn mtu(&self) -> u16 {

@@ -40,12 +40,75 @@ fn each_sender_brings_something() {
         // No more than the link carries, in the time and half of an interval.
         let bytes = sender["bytes"].as_u64().unwrap();
         assert!((1..20_000_000 / 8 * 21 / 10).contains(&bytes), "{object}");
+        assert_eq!(sender["differing"], 0, "{object}");
     }
     let Some(output) = demo(&[&link[..], &["--seconds", "1"]].concat()) else { return };
     let (printed, says) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(printed.starts_with("In 1 s headway has ") && printed.lines().count() == 1, "{printed}");
+    assert!(printed.ends_with("; all bytes are as they were sent.\n"), "{printed}");
     assert!(says.contains("20mbit, one-way delay 5ms") && says.contains(", headway "), "{says}");
+}
+
+/// Two flipped bits that are 16 bits apart leave TCP's sum as it was where they were not equal: every second time. headway has
+/// CRCs.
+#[test]
+fn bytes_that_the_kernel_delivers_wrong_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.txt");
+    fs::write(&trace, "ok 9\nbits payload 800 816\n").unwrap();
+    let damage = format!("trace:{}", trace.display());
+    let link = ["--damage", &damage, "--rate", "20mbit", "--delay", "5ms", "--seconds", "3"];
+    let Some(output) = demo(&[&link[..], &["--json"]].concat()) else { return };
+    let says = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{says}");
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let senders = object["senders"].as_array().unwrap();
+    let differing = |name: &str| {
+        senders.iter().find(|sender| sender["sender"] == name).unwrap()["differing"].as_u64().unwrap()
+    };
+    assert!(differing("linux:cubic") > 0, "{object}");
+    assert_eq!(differing("headway"), 0, "{object}");
+    let expected = format!(
+        "headway: bytes that differ from what was sent: {} of the kernel's CUBIC",
+        differing("linux:cubic")
+    );
+    assert!(says.starts_with(&expected) && says.lines().count() == 1, "{says}");
+    let Some(output) = demo(&link) else { return };
+    assert_eq!(output.status.code(), Some(1));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("In 3 s ") && !printed.contains("as they were sent"), "{printed}");
+}
+
+/// Frames of a modem need no file.
+#[test]
+fn a_radio_link_comes_with_the_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["demo", "--radio", "--seconds", "2", "--json", "--delay", "7ms"];
+    let output =
+        Command::new(HEADWAY).args(words).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+    let says = String::from_utf8_lossy(&output.stderr).into_owned();
+    if says.contains("a network namespace") {
+        return say_skipped("namespaces", &says);
+    }
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let link = ["rate", "delay", "header-hit", "hit-zone", "damage"]
+        .map(|key| object["link"][key].as_str().unwrap());
+    assert_eq!(link, ["2mbit", "7ms", "place", "ip+tcp", "of a radio modem at 12 dB"]);
+    let senders = object["senders"].as_array().unwrap();
+    let count = |sender: &Value, what: &str| sender[what].as_u64().unwrap();
+    let ours = senders.last().unwrap();
+    assert!((1..2_000_000 / 8 * 21 / 10).contains(&count(ours, "bytes")), "{object}");
+    assert_eq!(count(ours, "differing"), 0, "{object}");
+    // TCP's sum passes some of these frames.
+    let differing: u64 = senders.iter().map(|sender| count(sender, "differing")).sum();
+    assert_eq!(output.status.code(), Some(i32::from(differing > 0)), "{object}: {says}");
+    let Some(output) = demo(&["--radio", "--seconds", "1"]) else { return };
+    let says = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        says.starts_with("2mbit, one-way delay 20ms, ") && says.contains("damage of a radio modem at 12 dB"),
+        "{says}"
+    );
 }
 
 #[test]
@@ -54,6 +117,12 @@ fn what_is_wrong_is_said_once() {
         (["--rate", "fast"], "headway: --rate fast: expected a rate such as 10mbit or 1gbit\n"),
         (["--damage", "sometimes"], "headway: --damage sometimes: "),
         (["--seconds", "0"], "headway: invalid value '0' for '--seconds <N>': "),
+        (
+            ["--radio", "--damage=none"],
+            "headway: the argument '--radio' cannot be used with '--damage <MODEL>'",
+        ),
+        (["--delay", "1s@0s"], "headway: --delay 1s@0s: "),
+        (["--config", "missing"], "headway: missing: "),
     ] {
         let Some(output) = demo(&words) else { return };
         let says = String::from_utf8(output.stderr).unwrap();
@@ -67,12 +136,12 @@ fn what_is_wrong_is_said_once() {
 fn nothing_is_left_of_it() {
     for signal in ["-INT", "-KILL"] {
         // By this its processes are known.
-        let delay = format!("{}us", 10_000 + std::process::id() % 10_000);
+        let delay = format!("--delay={}us", 10_000 + std::process::id() % 10_000);
         if demo(&["--seconds", "1", "--json"]).is_none() {
             return;
         }
         let mut command = Command::new(HEADWAY);
-        command.args(["demo", "--delay", &delay, "--json"]).stdout(Stdio::null());
+        command.args(["demo", &delay, "--json"]).stdout(Stdio::null());
         let mut running = command.spawn().unwrap();
         wait_until("all senders have started", || processes(&delay) >= 3);
         let killed = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
