@@ -5,6 +5,8 @@
 //! completions).
 #![forbid(unsafe_code)]
 
+#[cfg(all(test, feature = "full"))]
+mod documented;
 #[cfg(feature = "full")]
 mod full;
 #[cfg(feature = "full")]

@@ -3,6 +3,7 @@
 
 mod demo;
 mod doctor;
+mod documents;
 mod ends;
 mod error_delay_box;
 mod ethernet;
