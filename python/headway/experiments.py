@@ -14,6 +14,7 @@ from headway._dask import sweep
 from headway._progress import Progress, reported
 from headway._tables import table
 from headway._values import Value, text
+from headway.errors import InputError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -178,12 +179,14 @@ def papers() -> pa.Table:
 def _settings(changes: Changes) -> list[str]:
     if isinstance(changes, str):
         return [changes]
+    if not isinstance(changes, Mapping | Iterable):
+        raise InputError(f"set: {changes!r}: expected keys with their values, such as {{\"delay\": \"150ms\"}}")
     if not isinstance(changes, Mapping):
         return list(changes)
     return [f"{name}={_value(name, value)}" for name, value in changes.items()]
 
 
 def _value(name: str, value: Value | Sequence[Value]) -> str:
-    if isinstance(value, str | int | float):
+    if isinstance(value, str | int | float) or not isinstance(value, Sequence):
         return text(name, value)
     return ",".join(text(name, one) for one in value)

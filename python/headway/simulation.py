@@ -10,7 +10,7 @@ from headway import _native
 from headway._progress import Progress, reported
 from headway._tables import table
 from headway._values import whole
-from headway.scenario import Scenario
+from headway.scenario import Scenario, checked
 
 #: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr" (modified BBR), "modern:draft-bbr".
 VARIANTS: tuple[str, ...] = tuple(_native.variants())
@@ -26,11 +26,11 @@ def race(
 ) -> pa.Table:
     """Runs each of the senders over the scenario with each of `runs` seeds, from `seed` on, over all cores.
 
-    A row is a run, and has the columns of `headway lab` (`headway.columns()`). With the same seed all senders meet the same
+    A row is a run, and has the columns of `headway lab` (`headway.columns()`), with the controller in `variant`: "modern:bbr". With the same seed all senders meet the same
     damage. Without `variants` all senders are raced except the oracle, or that of the scenario. Numbers are those of
     `headway race --json` with the same options.
     """
-    scenario = Scenario() if scenario is None else scenario
+    scenario = checked(scenario)
     if isinstance(variants, str):
         variants = [variants]
     if variants is None:
@@ -83,7 +83,7 @@ def run(
     are held in memory, some 170 bytes each and 430 while they are collected: a run that has more than
     `limit` of them is ended, and raises `headway.InputError`. Longer runs are for `race`, which holds none.
     """
-    scenario = Scenario() if scenario is None else scenario
+    scenario = checked(scenario)
     variant = variant or scenario.given.get("variant") or "headway"
     limit = None if limit is None else whole("limit", limit)
     return Run(_native.run(scenario.given, variant, whole("seed", seed), capture, limit))

@@ -1,7 +1,7 @@
 //! `headway.race`: several senders over one scenario.
 
 use headway_lab::{Row, record};
-use headway_scenario::{Sender, Settings, parameters};
+use headway_scenario::{Column, Sender, Settings, parameters};
 use headway_sim::Content;
 use headway_sim::race::{
     self as simulator, Entrant, OracleOutcome, RunError, RunMetrics, RunSettings, UnknownName,
@@ -68,10 +68,14 @@ fn more(name: &str) -> &'static str {
     if name.contains(':') { "" } else { " (or newreno, cubic, draft-bbr); or oracle" }
 }
 
-/// The values of the columns of parameters.
+/// The values of the columns of parameters. As in the JSON of a race, the sender's name has its controller: who groups by it means that.
 pub(crate) fn parameters_of(settings: &Settings, sender: Entrant) -> Vec<headway_sim::Value> {
     let settings = Settings { variant: Some(Sender::Ours(sender)), ..settings.clone() };
-    parameters().iter().map(|column| column.value(&settings)).collect()
+    let value = |column: &Column| match column.key() {
+        Some(key) if key.name == "variant" => sender.to_string().into(),
+        _ => column.value(&settings),
+    };
+    parameters().iter().map(value).collect()
 }
 
 /// What is sent.

@@ -1,6 +1,7 @@
 """The examples of the documents work as they are printed."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,14 @@ delay = ["10ms"]
 [scenario]
 size = "20KB"
 """
+
+
+def test_the_readme_installs_what_it_imports() -> None:
+    text = (FOLDER / "README.md").read_text()
+    assert ".to_pandas()" in text
+    [extra] = re.findall(r"`pip install '\./python\[(\w+)\]'`", text)
+    project = tomllib.loads((FOLDER / "python/pyproject.toml").read_text())["project"]
+    assert "pandas" in project["optional-dependencies"][extra]
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/embedding.md", "docs/python.md"])

@@ -145,3 +145,21 @@ def test_a_file_that_makes_no_sense_is_refused(tmp_path: Path, text: str, part: 
         headway.Experiment(tmp_path / "none.toml")
     with pytest.raises(headway.InputError, match="--set dellay=1ms: "):
         headway.Experiment.paper("000-fig13", set={"dellay": "1ms"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"foo": 1}, "foo: unknown key"),
+        ({"dellay": "40ms"}, "(did you mean delay?)"),
+        ({"delay": {"low": 1}}, "delay: {'low': 1}: expected a text"),
+        ({"delay": None}, "delay: None: expected a text"),
+        ({"variant": ["sack", "hedway"]}, "(did you mean headway?)"),
+        (5, "set: 5: expected keys with their values"),
+    ],
+)
+def test_changes_that_make_no_sense_are_refused(changes: object, part: str, small: Path) -> None:
+    for experiment in (lambda: headway.Experiment.paper("000-fig13", set=changes), lambda: headway.Experiment(small, set=changes)):
+        with pytest.raises(headway.InputError) as refusal:
+            experiment()
+        assert part in str(refusal.value)

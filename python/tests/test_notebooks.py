@@ -18,17 +18,25 @@ EXAMPLES = ROOT / "python/examples"
 FEW: dict[str, dict[str, Any]] = {
     "000-fig13": {"RUNS": 2, "OUT": "ours"},
     "damage-and-rtt": {"RUNS": 1, "SIZE": "1MB", "DAMAGE": ["1%", "10%"], "RTT_MS": [20, 300]},
-    "recorded-trace": {"SOURCES": str(ROOT), "RUNS": 3},
+    "recorded-trace": {"RUNS": 3},
 }
 
 
-def run(name: str, folder: Path, more: str = "") -> Any:
-    """The notebook after its cells have run in the folder, with few runs, and then `more`."""
+#: Recordings that come with the sources: a notebook needs none.
+RECORDED = {
+    "RECORDING": str(ROOT / "papers/gilbert.fates"),
+    "CAPTURE": str(ROOT / "crates/headway-trace/tests/data/linux-reno-loss.pcap"),
+}
+
+
+def run(name: str, folder: Path, more: str = "", given: dict[str, Any] = {}) -> Any:
+    """The notebook after its cells have run in the folder, with few runs and these parameters, and then `more`."""
     notebook = nbformat.read(EXAMPLES / f"{name}.ipynb", as_version=4)
     [place] = [i for i, cell in enumerate(notebook.cells) if "parameters" in cell.metadata.get("tags", [])]
-    for key in FEW[name]:
+    parameters = {**FEW[name], **given}
+    for key in parameters:
         assert re.search(rf"^{key} = ", notebook.cells[place].source, re.MULTILINE), key
-    few = "\n".join(f"{key} = {value!r}" for key, value in FEW[name].items())
+    few = "\n".join(f"{key} = {value!r}" for key, value in parameters.items())
     notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(few))
     notebook.cells.append(nbformat.v4.new_code_cell(more))
     resources = {"metadata": {"path": str(folder)}}
@@ -75,6 +83,10 @@ def test_fig13_has_the_figures_of_the_command(tmp_path: Path, command: Command) 
     assert claims and all(f"{claim['verdict']} {claim['says']}" in words for claim in claims)
 
 
-@pytest.mark.parametrize(("name", "figures"), [("damage-and-rtt", 2), ("recorded-trace", 3)])
-def test_the_others_run(name: str, figures: int, tmp_path: Path) -> None:
-    assert pictures(run(name, tmp_path)) == figures
+@pytest.mark.parametrize(
+    ("name", "figures", "given"),
+    [("damage-and-rtt", 2, {}), ("recorded-trace", 3, {}), ("recorded-trace", 3, RECORDED)],
+)
+def test_the_others_run(name: str, figures: int, given: dict[str, Any], tmp_path: Path) -> None:
+    """Wherever they are: in this folder there is nothing else."""
+    assert pictures(run(name, tmp_path, given=given)) == figures

@@ -31,7 +31,7 @@ def test_a_race_has_the_numbers_of_the_command(command: Command) -> None:
     assert len(rows) == len(document["runs"]) == 15
     compared = 0
     for row, run in zip(rows, document["runs"], strict=True):
-        variant, _, _ = run.pop("variant").partition(":")
+        variant = run.pop("variant")
         assert row["variant"] == variant
         for name, value in run.items():
             # No number but null is missing from JSON.
@@ -56,10 +56,30 @@ def test_other_libraries_read_the_tables() -> None:
     assert frame["seconds"].to_list() == runs["seconds"].to_pylist()
 
 
+def test_a_sender_has_its_controller_in_its_name() -> None:
+    names = ["modern:cubic", "modern:bbr", "headway", "headway:cubic"]
+    runs = headway.race(LINK, variants=names, runs=2)
+    assert list(runs.to_pandas().groupby("variant", sort=False).groups) == names
+    assert headway.run(LINK, "modern:bbr").metrics["variant"] == "modern:bbr"
+    # What people call them.
+    short = headway.race(LINK, variants=["cubic", "bbr", "reno"], runs=1)
+    assert short["cc"].to_pylist() == ["cubic", "bbr", "newreno"]
+    assert headway.Host("192.0.2.1", variant="bbr")
+
+
+@pytest.mark.parametrize("scenario", [{"rate": "10mbit"}, "10mbit", 5])
+def test_a_scenario_is_one(scenario: object) -> None:
+    for of in (headway.race, headway.run):
+        with pytest.raises(headway.InputError, match=r"^scenario: .*: expected a headway.Scenario"):
+            of(scenario)  # type: ignore[operator]
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
         ({"variants": ["tahoe"]}, 'variant: "tahoe": expected one of newreno,'),
+        ({"variants": ["hedway"]}, "(did you mean headway?)"),
+        ({"variants": ["modern:bbt"]}, "(did you mean bbr?)"),
         ({"variants": []}, "variant: expected at least one sender"),
         ({"variants": ["sack:bbr"]}, "congestion controller bbr"),
         ({"runs": 0}, "runs: 0: expected between 1 and 1000000"),

@@ -54,9 +54,9 @@ pub(crate) enum Destination {
 impl Destination {
     /// Reads `HOST:PORT`, where an IPv6 address stands in brackets. Interfaces (`%`) are this machine's, and no one else's.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        if let Ok(address) = text.parse() {
+        if let Ok(address) = text.parse::<SocketAddr>() {
             let is_elsewhere = !matches!(address, SocketAddr::V6(v6) if v6.scope_id() != 0);
-            return is_elsewhere.then_some(Self::Address(address));
+            return (is_elsewhere && address.port() > 0).then_some(Self::Address(address));
         }
         let (name, port) = text.rsplit_once(':')?;
         let port = port.parse().ok().filter(|&port: &u16| port > 0)?;
@@ -296,6 +296,7 @@ mod tests {
             "host",
             "host:",
             "host:0",
+            "10.0.0.5:0",
             "host:65536",
             "ho st:1",
             "a\n:1",

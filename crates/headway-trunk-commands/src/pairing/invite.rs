@@ -36,7 +36,7 @@ pub(crate) struct InviteArguments {
     #[arg(long, default_value = "near")]
     name: String,
     /// The UDP address of this gateway, if its configuration is new. Without it, all addresses and the port of --endpoint
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
     /// Where connections may go from here: a prefix, or `any` for all but this machine's own addresses. May be given several
     /// times
@@ -51,6 +51,10 @@ pub(crate) struct InviteArguments {
     /// Print one JSON object
     #[arg(long, conflicts_with = "qr")]
     json: bool,
+}
+
+fn parse_listen(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "expected an address and a port, such as 0.0.0.0:4433")
 }
 
 /// What is to be written.

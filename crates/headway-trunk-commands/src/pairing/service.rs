@@ -37,7 +37,8 @@ impl FromStr for Service {
                 Ok(Self::Socks { listen: address(if text == "socks" { SOCKS } else { value })? })
             }
             ("forward", Some((listen, to))) => Ok(Self::Forward { listen: address(listen)?, to: to.into() }),
-            ("tun", Some((near, far))) => Ok(Self::Tun { near: near.into(), far: far.into() }),
+            // One prefix at both ends has no way to the other.
+            ("tun", Some((near, far))) if near != far => Ok(Self::Tun { near: near.into(), far: far.into() }),
             _ => Err(ServiceError),
         }
     }
@@ -63,9 +64,17 @@ mod tests {
             assert_eq!(text.parse::<Service>().expect(text).to_string(), text);
         }
         assert_eq!("socks".parse::<Service>().expect("a service").to_string(), "socks=127.0.0.1:1080");
-        for text in
-            ["", "socks=", "socks=1080", "http", "forward", "forward=127.0.0.1:1", "tun", "tun=10.0.0.0/8"]
-        {
+        for text in [
+            "",
+            "socks=",
+            "socks=1080",
+            "http",
+            "forward",
+            "forward=127.0.0.1:1",
+            "tun",
+            "tun=10.0.0.0/8",
+            "tun=10.0.0.0/8=10.0.0.0/8",
+        ] {
             assert_eq!(text.parse::<Service>(), Err(ServiceError), "{text}");
         }
     }

@@ -23,6 +23,7 @@ pub use file::{
 pub(crate) use modem::Modem;
 pub(crate) use networks::Networks;
 pub(crate) use policy::Destinations;
+use redirection::is_interface;
 pub(crate) use redirection::{RedirectionRule, Routing, redirection_rules};
 pub use reload::Reloaded;
 pub(crate) use reload::fixed_keys;

@@ -40,12 +40,7 @@ pub(crate) fn redirection_rules(config: &Config) -> Result<Vec<RedirectionRule<'
             }
             continue;
         }
-        // What Linux allows in names, less what nftables could take for something else.
-        let is_good = |name: &str| {
-            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
-            (1..=15).contains(&name.len()) && name.bytes().all(is_part)
-        };
-        if let Some(bad) = entry.interfaces.iter().find(|name| !is_good(name)) {
+        if let Some(bad) = entry.interfaces.iter().find(|name| !is_interface(name)) {
             return Err(TrunkError::value(of("interfaces"), bad, "names of interfaces, such as lan0"));
         }
         if entry.listen.port() == 0 {
@@ -65,4 +60,9 @@ pub(crate) fn redirection_rules(config: &Config) -> Result<Vec<RedirectionRule<'
         rules.push(RedirectionRule { entry, destinations, routing });
     }
     Ok(rules)
+}
+/// What Linux allows in names of interfaces, less what nftables could take for something else.
+pub(super) fn is_interface(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
+    (1..=15).contains(&name.len()) && name.bytes().all(is_part) && ![".", ".."].contains(&name)
 }

@@ -12,7 +12,7 @@ use ipnet::IpNet;
 use super::{
     Destinations, Endpoint, Modem, Networks,
     file::{Config, PeerConfig, TunConfig, TunTcp},
-    listeners, misplaced, private_file, redirection_rules, socket_address,
+    is_interface, listeners, misplaced, private_file, redirection_rules, socket_address,
 };
 use crate::TrunkError;
 use crate::request::Destination;
@@ -91,6 +91,7 @@ impl Config {
                 None => TrunkError::of_toml(path, text, &error),
             })?;
         let folder = path.parent().unwrap_or(Path::new("."));
+        config.no_path_is_empty().map_err(|error| error.at(path))?;
         config.gateway.key_file = folder.join(&config.gateway.key_file);
         if let Some(socket) = &mut config.gateway.status_socket {
             *socket = folder.join(&socket);
@@ -109,6 +110,25 @@ impl Config {
         Ok(config)
     }
 
+    /// An empty path would become the configuration's folder.
+    fn no_path_is_empty(&self) -> Result<(), TrunkError> {
+        let gateway = [
+            ("gateway.key-file", Some(&self.gateway.key_file)),
+            ("gateway.status-socket", self.gateway.status_socket.as_ref()),
+            ("gateway.state-file", self.gateway.state_file.as_ref()),
+        ];
+        let peers =
+            self.peers.iter().map(|peer| ("peer.preshared-key-file", peer.preshared_key_file.as_ref()));
+        match gateway
+            .into_iter()
+            .chain(peers)
+            .find(|(_, path)| path.is_some_and(|path| path.as_os_str().is_empty()))
+        {
+            Some((key, _)) => Err(TrunkError::value(key, "\"\"", "a path")),
+            None => Ok(()),
+        }
+    }
+
     /// Checks what [`Config::parse`] has read, and the files that it names.
     ///
     /// # Errors
@@ -116,6 +136,10 @@ impl Config {
     /// As for [`Config::load`].
     pub fn check(&self) -> Result<(), TrunkError> {
         self.check_with(self.secret()?)?;
+        if let Some(file) = self.gateway.state_file.as_deref().filter(|file| file.is_dir()) {
+            let got = format!("{}, which is a folder", file.display());
+            return Err(TrunkError::value("gateway.state-file", got, "a file, which the gateway makes"));
+        }
         self.gateway.status_socket.as_deref().map_or(Ok(()), check_socket)
     }
 
@@ -169,6 +193,9 @@ impl Config {
         if self.gateway.metrics.is_none() && !self.gateway.metrics_names.is_empty() {
             let names = self.gateway.metrics_names.join(", ");
             return Err(TrunkError::value("gateway.metrics-names", names, "none without gateway.metrics"));
+        }
+        if self.gateway.metrics_names.iter().any(|name| name.trim().is_empty()) {
+            return Err(TrunkError::value("gateway.metrics-names", "\"\"", "names such as gw1.example.net"));
         }
         let dscp = read_dscp(&self.gateway.dscp)?;
         let memory = self.gateway.memory.as_ref().map(|text| read_memory(text)).transpose()?;
@@ -259,6 +286,10 @@ impl TunConfig {
             let expected =
                 "an address of a host in a network with a second one for the kernel, such as 10.77.0.2/30";
             return Err(TrunkError::value("tun.address", &self.address, expected));
+        }
+        if !is_interface(&self.device) {
+            let expected = "a name of an interface, of at most 15 letters and digits, such as headway0";
+            return Err(TrunkError::value("tun.device", format!("{:?}", self.device), expected));
         }
         if !(1280..=9000).contains(&self.mtu) {
             return Err(TrunkError::value("tun.mtu", self.mtu.to_string(), "1280 to 9000 bytes"));

@@ -233,6 +233,116 @@ fn wrong_configurations_are_refused_by_name() {
     }
 }
 
+/// What the file has, and what is said of it: the place, what was got, and what was expected.
+#[test]
+fn a_refusal_has_the_place_what_was_got_and_what_was_expected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    write(folder, "key", &SecretKey::from_bytes([1; 32]).to_base64(), 0o600);
+    let public = SecretKey::from_bytes([2; 32]).public();
+    let with = |gateway: &str, rest: &str| {
+        format!(
+            "[gateway]\nkey-file = 'key'\n{gateway}\n[[peer]]\nname = 'far'\npublic-key = '{public}'\n{rest}\n"
+        )
+    };
+    let second =
+        format!("[[peer]]\nname = 'b'\npublic-key = '{}'\n", SecretKey::from_bytes([3; 32]).public());
+    let networks = "allowed-ips = ['10.0.0.0/8']\n";
+    for (gateway, rest, place, got, expected) in [
+        ("status-socket = ''", "", "gateway.status-socket", "\"\"", "a path"),
+        ("state-file = ''", "", "gateway.state-file", "\"\"", "a path"),
+        (
+            "state-file = '.'",
+            "",
+            "gateway.state-file",
+            "which is a folder",
+            "a file, which the gateway makes",
+        ),
+        ("", "preshared-key-file = ''", "peer.preshared-key-file", "\"\"", "a path"),
+        ("own-path = 'yes'", "", "line 3: gateway.own-path", "\"yes\"", "true or false"),
+        ("outage = 600", "", "line 3: gateway.outage", "600", "a text in quotes"),
+        ("outage = '10'", "", "gateway.outage", "\"10\"", "a time with a unit"),
+        ("memory = 256", "", "line 3: gateway.memory", "256", "a text in quotes"),
+        ("dscp = '64'", "", "gateway.dscp", "\"64\"", "`copy`, a name (EF,"),
+        ("listen = '0.0.0.0'", "", "line 3: gateway.listen", "'0.0.0.0'", "a socket address with a port"),
+        (
+            "metrics = '127.0.0.1:1'\nmetrics-names = ['']",
+            "",
+            "gateway.metrics-names",
+            "\"\"",
+            "names such as",
+        ),
+        ("", "destinations = 'any'", "line 7: destinations", "\"any\"", "a list in brackets"),
+        ("", "destinations = ['example.net']", "peer far: destinations", "example.net", "`any`, or a prefix"),
+        ("", "endpoint = '192.0.2.1'", "line 7: endpoint", "'192.0.2.1'", "an address or a name, and a port"),
+        (
+            "",
+            "endpoint = '192.0.2.1:0'",
+            "line 7: endpoint",
+            "'192.0.2.1:0'",
+            "an address or a name, and a port",
+        ),
+        ("", "keep-alive = 25", "line 7: keep-alive", "25", "a text in quotes"),
+        ("", "keep-alive = '25'", "peer far: keep-alive", "\"25\"", "a time with a unit"),
+        ("", "link-rate = '10'", "peer far: link-rate", "\"10\"", "a rate such as 10mbit"),
+        ("", "[[socks]]\nlisten = ':1080'", "line 8: listen", "':1080'", "a socket address with a port"),
+        (
+            "",
+            "[[forward]]\nlisten = '127.0.0.1:1'\nto = '10.0.0.5:0'",
+            "forward.to",
+            "10.0.0.5:0",
+            "a host and a port",
+        ),
+        (
+            "",
+            "[[forward]]\nlisten = '127.0.0.1:1'\nto = 'h:70000'",
+            "forward.to",
+            "h:70000",
+            "a host and a port",
+        ),
+        ("", "[tun]\naddress = '10.77.0.2'", "tun.address", "10.77.0.2", "an address and its prefix length"),
+        (
+            "",
+            "[tun]\naddress = '10.77.0.0/30'",
+            "tun.address",
+            "10.77.0.0/30",
+            "an address of a host in a network",
+        ),
+        (
+            "",
+            "[tun]\naddress = '10.77.0.2/30'\ndevice = 'a-name-that-is-too-long'",
+            "tun.device",
+            "\"a-name-that-is-too-long\"",
+            "a name of an interface, of at most 15",
+        ),
+        (
+            "",
+            &format!("{networks}{second}{networks}[tun]\naddress = '10.77.0.2/30'"),
+            "peer.allowed-ips",
+            "10.0.0.0/8",
+            "each prefix at one peer",
+        ),
+    ] {
+        let text = with(gateway, rest);
+        let error = load(folder, &text).expect_err(&text);
+        for part in [format!("gateway.toml: {place}: got "), got.to_owned(), format!(": expected {expected}")]
+        {
+            assert!(error.contains(&part), "{text}\nno {part:?} in {error}");
+        }
+    }
+    // Of a line that is no value there is nothing that was got.
+    for (gateway, rest, says) in [
+        ("log-level = 'INFO'", "", "line 3: unknown variant `INFO`, expected one of `error`,"),
+        ("keyfile = 'key'", "", "line 3: unknown field `keyfile`, expected one of `key-file`,"),
+        ("mtu = 1500\nmtu = 1400", "", "line 4: duplicate key"),
+        ("", "[[forward]]\nlisten = '127.0.0.1:1'", "line 7: missing field `to`"),
+    ] {
+        let text = with(gateway, rest);
+        let error = load(folder, &text).expect_err(&text);
+        assert!(error.contains(&format!("gateway.toml: {says}")), "{text}\n{error}");
+    }
+}
+
 /// A gateway runs with it, and `headway trunk check` refuses it.
 #[test]
 fn what_will_not_work_as_it_is_meant_is_told() {

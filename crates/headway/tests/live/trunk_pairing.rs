@@ -492,6 +492,79 @@ fn wrong_uses_are_told() {
     );
 }
 
+/// What is typed, what it is about, what was got, and what was expected. Nothing is written.
+#[test]
+fn wrong_words_of_invite_and_join_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let line = invite(folder, &["--endpoint", "192.0.2.1:4433", "--config", "far.toml"]);
+    fs::create_dir(folder.join("d")).unwrap();
+    let at = &["--endpoint", "192.0.2.1:4433"][..];
+    let address = "an address or a name, and a port";
+    let service = "`socks`, `socks=ADDRESS:PORT`, `forward=ADDRESS:PORT=HOST:PORT` or `tun=PREFIX=PREFIX`";
+    let prefix = "\"headway1-\", as `headway trunk invite` prints it";
+    for (verb, words, place, got, expected) in [
+        ("invite", &["--endpoint", "192.0.2.1:0"][..], "--endpoint", "192.0.2.1:0", address),
+        ("invite", &["--endpoint", "192.0.2.1"], "--endpoint", "192.0.2.1", address),
+        ("invite", &["--endpoint", ":4433"], "--endpoint", ":4433", address),
+        ("invite", &["--endpoint", "http://gw:4433"], "--endpoint", "http://gw:4433", address),
+        ("invite", &["--listen", "4433"], "--listen", "4433", "an address and a port, such as 0.0.0.0:4433"),
+        (
+            "invite",
+            &[at, &["--listen", "0.0.0.0:0"]].concat(),
+            "peer near: endpoint",
+            "nothing",
+            "its address, or",
+        ),
+        ("invite", &[at, &["--name", " "]].concat(), "--name", "\" \"", "a name without control characters"),
+        ("invite", &[at, &["socks=80"]].concat(), "[SERVICE]...", "socks=80", service),
+        ("invite", &[at, &["tun=10.0.0.0/8"]].concat(), "[SERVICE]...", "tun=10.0.0.0/8", service),
+        (
+            "invite",
+            &[at, &["tun=10.0.0.0/8=10.0.0.0/8"]].concat(),
+            "[SERVICE]...",
+            "10.0.0.0/8=10.0.0.0/8",
+            service,
+        ),
+        (
+            "invite",
+            &[at, &["tun=192.168.7.5/24=10.0.0.0/8"]].concat(),
+            "peer near: allowed-ips",
+            "192.168.7.5/24, an address in a network",
+            "192.168.7.0/24, or 192.168.7.5/32",
+        ),
+        (
+            "invite",
+            &[at, &["forward=127.0.0.1:1=10.0.0.5:0"]].concat(),
+            "forward.to",
+            "10.0.0.5:0",
+            "a host and a port",
+        ),
+        (
+            "invite",
+            &[at, &["socks", "socks"]].concat(),
+            "socks 127.0.0.1:1080",
+            "an address and port that",
+            "another",
+        ),
+        (
+            "invite",
+            &[at, &["--destinations", "10.0.0.5/8"]].concat(),
+            "peer near: destinations",
+            "10.0.0.5/8, an address in a network",
+            "10.0.0.0/8, or 10.0.0.5/32",
+        ),
+        ("join", &[""], "the invitation", "begins with \"\"", prefix),
+        ("join", &["far.toml"], "the invitation", "begins with \"far.toml\"", prefix),
+        ("join", &[&line.to_uppercase()], "the invitation", "begins with \"HEADWAY1-\"", prefix),
+        ("join", &[&line, "--config", "d"], "d", "the file exists", "a new one; --config FILE names another"),
+    ] {
+        let config = if words.contains(&"--config") { &[][..] } else { &["--config", "new.toml"] };
+        let words = [&["trunk", verb], words, config].concat();
+        PROGRAM.refuse(folder, &words, &[place, got, expected]);
+    }
+}
+
 /// A public key that no gateway has.
 fn other_key(folder: &Path) -> String {
     PROGRAM.succeed(folder, &["trunk", "keygen", "other.key"]).trim().to_owned()
