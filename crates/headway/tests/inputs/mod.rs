@@ -159,6 +159,10 @@ const ODD: &[(&str, &str)] = &[
     ("race --size 1KB --runs 1 --variant sack --json", "{"),
     ("lab check plain.toml", "plain.toml: 1 cell, 1 run\n"),
     ("lab run plain.toml", "goodput Mbit/s"),
+    (
+        "lab run plain.toml",
+        "results: results; a table of all claims: headway lab report results; a page: headway lab explore results\n",
+    ),
     ("lab new my", "title = \"my: "),
     ("lab new my.toml", "headway lab run my.toml"),
     ("paper show 000-fig13", "[scenario]"),
