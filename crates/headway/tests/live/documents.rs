@@ -40,6 +40,8 @@ const LESS: &[(&str, &str)] = &[
     ("results/live", "results"),
     ("results/beyond", "results"),
     ("/tmp/all", "all"),
+    ("lab explore results/my", "lab explore results"),
+    ("lab explore results", "lab explore results/my"),
     ("trunk invite", "trunk invite --config far/trunk.toml"),
     ("trunk join headway1-...", "trunk join --config near/trunk.toml $(grep -o 'headway1-[^ ]*' printed)"),
 ];
