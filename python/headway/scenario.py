@@ -6,7 +6,6 @@ from textwrap import fill
 
 from headway import _native
 from headway._values import Value, text
-from headway.errors import InputError
 
 
 class Scenario:
@@ -59,17 +58,6 @@ class Scenario:
     def __repr__(self) -> str:
         keys = ", ".join(f"{name.replace('-', '_')}={value!r}" for name, value in self._given.items())
         return f"Scenario({keys})"
-
-
-def checked(scenario: Scenario | None) -> Scenario:
-    """The scenario, or that of a plain race."""
-    if scenario is None:
-        return Scenario()
-    if not isinstance(scenario, Scenario):
-        raise InputError(
-            f"scenario: {scenario!r}: expected a headway.Scenario, such as headway.Scenario(rate=\"10mbit\")"
-        )
-    return scenario
 
 
 def _scenario(given: dict[str, str]) -> Scenario:

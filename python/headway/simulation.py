@@ -10,7 +10,8 @@ from headway import _native
 from headway._progress import Progress, reported
 from headway._tables import table
 from headway._values import whole
-from headway.scenario import Scenario, checked
+from headway.errors import InputError
+from headway.scenario import Scenario
 
 #: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr" (modified BBR), "modern:draft-bbr".
 VARIANTS: tuple[str, ...] = tuple(_native.variants())
@@ -30,7 +31,7 @@ def race(
     damage. Without `variants` all senders are raced except the oracle, or that of the scenario. Numbers are those of
     `headway race --json` with the same options.
     """
-    scenario = checked(scenario)
+    scenario = _checked(scenario)
     if isinstance(variants, str):
         variants = [variants]
     if variants is None:
@@ -83,7 +84,7 @@ def run(
     are held in memory, some 170 bytes each and 430 while they are collected: a run that has more than
     `limit` of them is ended, and raises `headway.InputError`. Longer runs are for `race`, which holds none.
     """
-    scenario = checked(scenario)
+    scenario = _checked(scenario)
     variant = variant or scenario.given.get("variant") or "headway"
     limit = None if limit is None else whole("limit", limit)
     return Run(_native.run(scenario.given, variant, whole("seed", seed), capture, limit))
@@ -93,3 +94,14 @@ def columns() -> pa.Table:
     """The columns of a table of runs: name, type, meaning."""
     names, types, meanings = zip(*_native.columns(), strict=True)
     return pa.table({"name": names, "type": types, "meaning": meanings})
+
+
+def _checked(scenario: Scenario | None) -> Scenario:
+    """The scenario, or that of a plain race."""
+    if scenario is None:
+        return Scenario()
+    if not isinstance(scenario, Scenario):
+        raise InputError(
+            f"scenario: {scenario!r}: expected a headway.Scenario, such as headway.Scenario(rate=\"10mbit\")"
+        )
+    return scenario
