@@ -36,7 +36,8 @@ Examples:
       The frames of a radio modem, of which one in five arrives damaged.
 
 Each sender has a link of its own, of the same kind and with the same seed. The options of the link are those of `headway shell`. \
-What arrives is compared with what was sent: if a byte differs, that is an error.";
+What arrives is compared with what was sent. Bytes that the kernel's TCP delivers damaged are counted; if headway does so, that is an \
+error.";
 
 /// Seconds between two reports of a sender.
 const INTERVAL: f64 = 0.2;
@@ -87,9 +88,9 @@ pub(super) enum DemoError {
     /// What a program said that ended early.
     #[error("{said}")]
     Ended { said: String, is_usage: bool },
-    /// Of these senders, with the numbers of bytes.
-    #[error("bytes that differ from what was sent: {0}")]
-    Differing(String),
+    /// Headway delivered this number of bytes.
+    #[error("headway delivered {0} damaged bytes: expected what was sent")]
+    Damaged(u64),
     /// The link.
     #[error(transparent)]
     Box(#[from] BoxError),
@@ -102,7 +103,7 @@ impl Failure for DemoError {
         match self {
             Self::Ended { is_usage, .. } => *is_usage,
             Self::Box(error) => error.is_usage(),
-            Self::Start(_) | Self::Differing(_) | Self::Output(_) => false,
+            Self::Start(_) | Self::Damaged(_) | Self::Output(_) => false,
         }
     }
 }
@@ -185,7 +186,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
                 }
             }
             Ok((place, Event::Ended)) => {
-                // Bytes that differ are an error of its own.
+                // Bytes that differ are an error of the sender's process.
                 if senders[place].differing == 0 {
                     children[place].check()?;
                 }
@@ -199,10 +200,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
     screen.clear();
     let text = if arguments.json { arguments.object(&senders) } else { arguments.conclusion(&senders) };
     output::print(&text)?;
-    match differing(&senders) {
-        None => Ok(()),
-        Some(text) => Err(DemoError::Differing(text)),
-    }
+    let damaged =
+        senders.iter().filter(|sender| sender.kernel.is_none()).map(|sender| sender.differing).sum();
+    if damaged > 0 { Err(DemoError::Damaged(damaged)) } else { Ok(()) }
 }
 
 impl Arguments {
@@ -259,11 +259,13 @@ impl Arguments {
         };
         let others: Vec<_> = others.iter().map(of_other).collect();
         format!(
-            "In {} s headway has {:.2} Mbit/s: {}{}.\n",
+            "In {} s headway has {:.2} Mbit/s: {}. {}.\n",
             self.seconds,
             ours.mbit(self.seconds),
             others.join(", and "),
-            if differing(senders).is_none() { "; all bytes are as they were sent" } else { "" },
+            differing(senders).map_or("All bytes are as they were sent".into(), |text| format!(
+                "TCP's checksum passed damaged bytes: {text}"
+            )),
         )
     }
 }

@@ -61,7 +61,7 @@ fn bytes_that_the_kernel_delivers_wrong_are_an_error() {
     let link = ["--damage", &damage, "--rate", "20mbit", "--delay", "5ms", "--seconds", "3"];
     let Some(output) = demo(&[&link[..], &["--json"]].concat()) else { return };
     let says = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{says}");
+    assert_eq!(output.status.code(), Some(0), "{says}");
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     let senders = object["senders"].as_array().unwrap();
     let differing = |name: &str| {
@@ -69,15 +69,15 @@ fn bytes_that_the_kernel_delivers_wrong_are_an_error() {
     };
     assert!(differing("linux:cubic") > 0, "{object}");
     assert_eq!(differing("headway"), 0, "{object}");
-    let expected = format!(
-        "headway: bytes that differ from what was sent: {} of the kernel's CUBIC",
-        differing("linux:cubic")
-    );
-    assert!(says.starts_with(&expected) && says.lines().count() == 1, "{says}");
     let Some(output) = demo(&link) else { return };
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(0));
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.starts_with("In 3 s ") && !printed.contains("as they were sent"), "{printed}");
+    assert!(
+        printed.contains("TCP's checksum passed damaged bytes: ")
+            && printed.contains(" of the kernel's CUBIC"),
+        "{printed}"
+    );
 }
 
 /// Frames of a modem need no file.
@@ -100,9 +100,8 @@ fn a_radio_link_comes_with_the_program() {
     let ours = senders.last().unwrap();
     assert!((1..2_000_000 / 8 * 21 / 10).contains(&count(ours, "bytes")), "{object}");
     assert_eq!(count(ours, "differing"), 0, "{object}");
-    // TCP's sum passes some of these frames.
-    let differing: u64 = senders.iter().map(|sender| count(sender, "differing")).sum();
-    assert_eq!(output.status.code(), Some(i32::from(differing > 0)), "{object}: {says}");
+    // TCP's sum passes some of these frames to the kernel.
+    assert_eq!(output.status.code(), Some(0), "{object}: {says}");
     let Some(output) = demo(&["--radio", "--seconds", "1"]) else { return };
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(
