@@ -28,14 +28,14 @@ rules! {
     Allowance "allowance",
     /// The receiver's count explains losses.
     Credits "credits",
-    /// Some losses at a long queue crossed the bottleneck.
-    Crossing "crossing",
     /// `ProbeBW_DOWN` drains long paths in time.
     DownGain "down-gain",
     /// The first rounds of Startup are slow start.
     EarlyRounds "early-rounds",
     /// A round-trip time that equals the minimum postpones ProbeRTT.
     EqualMinimum "equal-minimum",
+    /// As large a share of what meets a long queue is damage as of the rest.
+    Expected "expected",
     /// Losses at half of what the path carries are evidence.
     Experiment "experiment",
     /// The loss of a part of a segment counts as that of a segment.

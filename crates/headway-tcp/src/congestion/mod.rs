@@ -208,8 +208,6 @@ pub trait CongestionControl: Debug + Send {
     fn on_recovery_end(&mut self, _loss: &Loss) {}
     /// Segments arrived corrupted: delivered by the network, and not a congestion signal.
     fn on_damage(&mut self, _now: Instant, _bytes: u32) {}
-    /// What [`Self::on_segment_lost`] said was lost probably crossed the bottleneck, and was damaged behind it.
-    fn on_crossing(&mut self, _bytes: u32) {}
     /// A router marked a packet (RFC 3168): called at most once per round trip.
     fn on_ecn(&mut self, loss: &Loss) {
         self.on_loss(loss);

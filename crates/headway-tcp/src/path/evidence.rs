@@ -32,9 +32,15 @@ impl Evidence {
         }
     }
 
-    /// A run of silent losses of segments sent with `volume` segments in flight begins while no packet waits.
-    pub(super) fn on_run(&mut self, volume: u32) {
-        self.experiment.get_or_insert_default().on_run(volume);
+    /// A segment sent with `volume` segments in flight was lost in silence while no packet waits; `begins_run`: the one before it
+    /// was not.
+    pub(super) fn on_lost(&mut self, volume: u32, begins_run: bool) {
+        self.experiment.get_or_insert_default().on_lost(volume, begins_run);
+    }
+
+    /// Of segments sent with at most half of what the path has carried in flight: how many were sent, and how many were lost.
+    pub(super) fn below_half(&self) -> [u32; 2] {
+        self.experiment.as_ref().map_or([0; 2], |experiment| experiment.below_half())
     }
 
     /// What the path carried becomes old.
@@ -69,12 +75,12 @@ mod tests {
     fn what_the_path_carried_becomes_old() {
         for (halved, counts) in [(false, true), (true, false)] {
             let mut evidence = Evidence::default();
-            evidence.on_run(10);
+            evidence.on_lost(10, true);
             evidence.on_survived(100, 8);
             if halved {
                 evidence.halve();
             }
-            (0..20).for_each(|_| evidence.on_run(10));
+            (0..20).for_each(|_| evidence.on_lost(10, true));
             assert_eq!(evidence.counts(Instant::ZERO), counts, "halved: {halved}");
         }
     }

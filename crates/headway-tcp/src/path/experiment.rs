@@ -31,6 +31,8 @@ const MOST: u16 = 4096;
 pub(super) struct Experiment {
     /// Segments that arrived while no queue stood, by the volume in flight when they were sent.
     arrived: [u16; PLACES],
+    /// Those that were lost.
+    lost: [u16; PLACES],
     /// The evidence of that volume.
     evidence: [i16; PLACES],
     /// Arrivals since the last loss.
@@ -40,7 +42,7 @@ pub(super) struct Experiment {
 
 impl Default for Experiment {
     fn default() -> Self {
-        Self { arrived: [0; PLACES], evidence: [0; PLACES], since_loss: 0, proven: false }
+        Self { arrived: [0; PLACES], lost: [0; PLACES], evidence: [0; PLACES], since_loss: 0, proven: false }
     }
 }
 
@@ -59,11 +61,15 @@ impl Experiment {
         }
     }
 
-    /// A run of losses of segments sent with `volume` segments in flight began while no queue stood.
-    pub(super) fn on_run(&mut self, volume: u32) {
-        self.weigh(place_of(volume), LOST);
+    /// A segment sent with `volume` segments in flight was lost while no queue stood; `begins_run`: the one before it was not.
+    pub(super) fn on_lost(&mut self, volume: u32, begins_run: bool) {
+        let place = place_of(volume);
+        self.lost[place] = self.lost[place].saturating_add(1).min(MOST);
         self.since_loss = 0;
-        self.judge();
+        if begins_run {
+            self.weigh(place, LOST);
+            self.judge();
+        }
     }
 
     /// No volume says more than twice what decides.
@@ -74,15 +80,26 @@ impl Experiment {
 
     /// What the path carried longer ago counts half.
     pub(super) fn halve(&mut self) {
-        self.arrived.iter_mut().for_each(|arrived| *arrived /= 2);
+        self.arrived.iter_mut().chain(&mut self.lost).for_each(|segments| *segments /= 2);
         self.evidence.iter_mut().for_each(|evidence| *evidence /= 2);
     }
 
     fn judge(&mut self) {
+        let evidence: i32 = self.evidence.iter().take(self.low()).map(|&bits| i32::from(bits)).sum();
+        self.proven |= evidence >= DECISION;
+    }
+
+    /// The number of volumes that are at most half of what the path has carried.
+    fn low(&self) -> usize {
         let carried = self.arrived.iter().rposition(|arrived| *arrived >= CARRIED);
-        let low = carried.and_then(|carried| self.evidence.get(..carried.checked_sub(HALF - 1)?));
-        self.proven |=
-            low.is_some_and(|low| low.iter().map(|&bits| i32::from(bits)).sum::<i32>() >= DECISION);
+        carried.map_or(0, |carried| carried.saturating_sub(HALF - 1))
+    }
+
+    /// Segments sent with such a volume in flight: how many were sent, and how many of them were lost.
+    pub(super) fn below_half(&self) -> [u32; 2] {
+        let sum = |segments: &[u16]| segments.iter().take(self.low()).map(|&some| u32::from(some)).sum::<u32>();
+        let lost = sum(&self.lost);
+        [sum(&self.arrived) + lost, lost]
     }
 
     /// Whether the path loses packets that its load does not explain.
@@ -107,7 +124,7 @@ mod tests {
     fn send(experiment: &mut Experiment, volume: u32, segments: u32, nth: u32) {
         for segment in 1..=segments {
             if nth > 0 && segment.is_multiple_of(nth) {
-                experiment.on_run(volume);
+                experiment.on_lost(volume, true);
             } else {
                 experiment.on_survived(volume, 1);
             }
@@ -145,13 +162,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_with_half_of_what_is_carried_is_counted() {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 40, 60, 10);
+        send(&mut experiment, 44, 60, 10);
+        assert_eq!(experiment.below_half(), [0; 2], "that may be all that the path carries");
+        experiment.on_survived(100, 8);
+        experiment.on_lost(100, true);
+        assert_eq!(experiment.below_half(), [120, 12]);
+        experiment.on_lost(40, false);
+        assert_eq!(experiment.below_half(), [121, 13], "all segments of a run count");
+    }
+
+    #[test]
     fn few_losses_are_not_enough_and_tolerated_ones_no_proof() {
         let mut experiment = Experiment::default();
         send(&mut experiment, 100, 100, 0);
         send(&mut experiment, 10, 16, 4);
         assert!(!experiment.is_proven(), "four");
-        experiment.on_run(10);
-        experiment.on_run(10);
+        experiment.on_lost(10, true);
+        experiment.on_lost(10, true);
         assert!(experiment.is_proven());
         let mut experiment = Experiment::default();
         send(&mut experiment, 100, 100, 0);

@@ -26,9 +26,6 @@ pub(crate) enum Cause {
     Silent,
     /// A queue overflowed.
     Congestion,
-    /// To be answered as congestion; but probably it crossed the bottleneck all the same: the path damages as large a share of
-    /// what meets a long queue as of the rest, and others keep no queue.
-    Crossing,
     /// There is no evidence of damage on the path: to be answered like congestion.
     Unknown,
 }
@@ -206,6 +203,9 @@ impl CauseLedger {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
         let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
+        if self.silent.is_unlearnt() {
+            self.silent.assume(self.evidence.below_half());
+        }
         self.silent.on_survived(survived, short, self.now);
     }
 
@@ -328,7 +328,7 @@ impl CauseLedger {
                 self.total.damage += 1;
                 self.take_for_damaged(missing.bytes);
             }
-            Cause::Congestion | Cause::Crossing => self.total.congestion += 1,
+            Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
         cause
@@ -348,8 +348,8 @@ impl CauseLedger {
         }
         let queue = self.queue.as_deref();
         let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
-        if is_tested && self.silent.begins_run(missing.order) {
-            self.evidence.on_run(missing.volume);
+        if is_tested {
+            self.evidence.on_lost(missing.volume, self.silent.begins_run(missing.order));
         }
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
@@ -358,13 +358,14 @@ impl CauseLedger {
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
         let verdict =
             self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
+        // At a queue of a few packets its drops are not told from the path's losses.
+        let is_seen = short || queue.is_some_and(Queue::tells_waits);
         match verdict {
             _ if !self.damages() => Cause::Unknown,
+            SilentCause::Damage if !is_seen => Cause::Congestion,
             SilentCause::Damage => Cause::Damage,
             SilentCause::Unlearnt => Cause::Silent,
             SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
-            SilentCause::Crossing if self.is_alone() => Cause::Crossing,
-            SilentCause::Crossing => Cause::Congestion,
         }
     }
 
@@ -456,30 +457,20 @@ mod tests {
     }
 
     #[test]
-    fn losses_cross_a_long_queue_that_others_do_not_keep() {
-        // How many of 30 losses at a long queue do. `waits`: what is sent at the rate waits.
-        let crossing = |own, waits| {
-            let mut ledger = CauseLedger::default();
-            ledger.set_own(own);
-            ledger.advance(Instant::ZERO, delay(100));
-            ledger.on_reported(SEGMENT);
-            for _ in 0..100 {
-                ledger.on_intact(19 * SEGMENT);
-                survive(&mut ledger, [0, 19, 0], 100);
-                attribute_at(&mut ledger, 100);
-            }
-            // A queue builds up.
-            sample(&mut ledger, 300);
-            ledger.on_intact(1000 * SEGMENT);
-            survive(&mut ledger, if waits { [0, 1000, 0] } else { [0, 0, 1000] }, 300);
-            assert_eq!(ledger.is_alone(), own || !waits);
-            let causes = [(); 30].map(|()| attribute(&mut ledger));
-            assert!(causes.iter().all(|cause| matches!(cause, Cause::Congestion | Cause::Crossing)));
-            causes.iter().filter(|cause| **cause == Cause::Crossing).count()
-        };
-        assert_eq!([true, false].map(|waits| crossing(true, waits)), [9; 2]);
-        assert_eq!(crossing(false, false), 9);
-        assert_eq!(crossing(false, true), 0, "others keep the queue");
+    fn what_the_path_loses_is_damage_at_a_long_queue_too() {
+        let mut ledger = CauseLedger::default();
+        ledger.advance(Instant::ZERO, delay(100));
+        ledger.on_reported(SEGMENT);
+        for _ in 0..100 {
+            ledger.on_intact(19 * SEGMENT);
+            survive(&mut ledger, [0, 19, 0], 100);
+            attribute_at(&mut ledger, 100);
+        }
+        sample(&mut ledger, 300);
+        ledger.on_intact(1000 * SEGMENT);
+        survive(&mut ledger, [0, 1000, 0], 300);
+        let damage = [(); 30].map(|()| attribute(&mut ledger)).iter().filter(|cause| **cause == Cause::Damage).count();
+        assert_eq!(damage, 9, "not those of a queue that overflows");
     }
 
     #[test]

@@ -30,9 +30,9 @@ const PRIOR_RUNS: u64 = 8;
 const LEARNT: u32 = 128;
 /// The allowance holds this many runs of losses of the mean length.
 const DEPTH_RUNS: u64 = 32;
-/// As many, at most, are expected to have crossed a long queue. Over one queue their number is far from its mean, so what
-/// was not found is expected of the next; more than these would hide an overflow.
-const CROSSING_RUNS: u64 = 8;
+/// Of what is resolved while the queue is long, losses of as many runs at most are expected. Over one queue their number is
+/// far from its mean, so what was not found is expected of the next; more than these would hide an overflow.
+const EXPECTED_RUNS: u64 = 8;
 /// Runs are not taken to be longer in the mean.
 const LONGEST_RUN: u64 = 8;
 
@@ -73,9 +73,6 @@ pub(super) enum SilentCause {
     Excess,
     /// The path loses so few that the controller tolerates them.
     Tolerated,
-    /// It was found while the queue was long, so it is not told from others. But of the losses of that time as many as these are
-    /// expected to be damage.
-    Crossing,
 }
 
 /// See the module's documentation.
@@ -85,10 +82,12 @@ pub(super) struct SilentLosses {
     learnt: Tally,
     /// Whether losses depend on the rate after all; from the first silent loss on.
     test: Option<Box<RateTest>>,
-    /// Losses that may be taken for damage now.
+    /// Segments that were sent with little in flight, and those of them that were lost ([`Self::assume`]).
+    assumed: [u32; 2],
+    /// Losses that may be taken for damage now, while the queue is short.
     allowance: u64,
-    /// Losses, of what was resolved while the queue was long, that are expected to have crossed the bottleneck.
-    crossing: u64,
+    /// And while it is long: as many as the path loses of what is resolved then.
+    expected: u64,
     /// The number of the last lost transmission.
     last_lost: Option<u64>,
     rules_off: RulesOff,
@@ -100,7 +99,7 @@ impl SilentLosses {
     pub(super) fn on_survived(&mut self, segments: [u32; 3], short: bool, now: Instant) {
         let [below, at, above] = segments;
         if !short {
-            self.expect_crossing(below + at + above, now);
+            self.expect(below + at + above);
             return;
         }
         if let Some(test) = &mut self.test {
@@ -123,13 +122,16 @@ impl SilentLosses {
         let begins_run = self.begins_run(order);
         self.last_lost = Some(order);
         if !short {
-            self.expect_crossing(1, now);
-            let crosses = self.crossing >= ONE && !self.depend(now) && self.rules_off.hold(Rule::Crossing);
-            if !crosses {
+            self.expect(1);
+            let is_expected = self.expected >= ONE && self.rules_off.hold(Rule::Expected);
+            if !is_expected || self.depend(now) {
                 return SilentCause::Excess;
             }
-            self.crossing -= ONE;
-            return SilentCause::Crossing;
+            if self.is_tolerated(tolerated) {
+                return SilentCause::Tolerated;
+            }
+            self.expected -= ONE;
+            return SilentCause::Damage;
         }
         if begins_run {
             self.test.get_or_insert_default().on_run(load, late, now, rtt);
@@ -144,9 +146,8 @@ impl SilentLosses {
         if self.rules_off.hold(Rule::Allowance) && self.allowance < ONE || self.depend(now) {
             return SilentCause::Excess;
         }
-        let learnt = self.learnt;
-        let is_learnt = learnt.sent >= LEARNT || !self.rules_off.hold(Rule::Unlearnt);
-        if is_learnt && u64::from(learnt.lost) * 100 < u64::from(learnt.sent) * u64::from(tolerated) {
+        let is_learnt = self.learnt.sent >= LEARNT || !self.rules_off.hold(Rule::Unlearnt);
+        if is_learnt && self.is_tolerated(tolerated) {
             return SilentCause::Tolerated;
         }
         self.allowance = self.allowance.saturating_sub(ONE);
@@ -158,15 +159,19 @@ impl SilentLosses {
         self.last_lost.is_none_or(|last| order != last + 1)
     }
 
-    /// Of segments that are resolved while the queue is long, the path damages as many as of others. Which ones is not
-    /// known, so all losses are answered as congestion; but their bytes crossed the bottleneck.
-    fn expect_crossing(&mut self, segments: u32, now: Instant) {
+    /// Of segments that are resolved while the queue is long, the path damages as many as of others. What is lost beyond
+    /// that is the queue's.
+    fn expect(&mut self, segments: u32) {
         let learnt = self.learnt;
-        if learnt.sent >= LEARNT && !self.depend(now) {
+        if learnt.sent >= LEARNT {
             let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
-            let most = CROSSING_RUNS * self.learnt.run();
-            self.crossing = (self.crossing + u64::from(segments) * share).min(most);
+            self.expected = (self.expected + u64::from(segments) * share).min(EXPECTED_RUNS * learnt.run());
         }
+    }
+
+    /// Whether the path loses less than `tolerated` percent.
+    fn is_tolerated(&self, tolerated: u32) -> bool {
+        u64::from(self.learnt.lost) * 100 < u64::from(self.learnt.sent) * u64::from(tolerated)
     }
 
     /// Whether losses depend on the sender's rate.
@@ -182,7 +187,20 @@ impl SilentLosses {
     fn share(&self) -> u64 {
         let learnt = self.learnt;
         let prior = PRIOR_RUNS * learnt.run();
-        ((u64::from(learnt.lost) * ONE * 5 / 4 + prior) / (u64::from(learnt.sent) + prior / PRIOR)).min(MOST)
+        let [sent, lost] = self.assumed;
+        let (sent, lost) = (u64::from(learnt.sent + sent), u64::from(learnt.lost + lost));
+        ((lost * ONE * 5 / 4 + prior) / (sent + prior / PRIOR)).min(MOST)
+    }
+
+    /// Whether too little was sent at the path's rate and below it.
+    pub(super) fn is_unlearnt(&self) -> bool {
+        self.learnt.sent < LEARNT
+    }
+
+    /// As long as it is unlearnt, the path is assumed to lose as large a share of all segments as of these: how many were sent,
+    /// and how many of them were lost.
+    pub(super) fn assume(&mut self, segments: [u32; 2]) {
+        self.assumed = segments;
     }
 
     fn refill(&mut self, segments: u64) {
@@ -236,7 +254,7 @@ mod tests {
                     self.losses.on_survived(one(load), short, Instant::ZERO);
                 } else {
                     match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO, RTT) {
-                        SilentCause::Excess | SilentCause::Tolerated | SilentCause::Crossing => excess += 1,
+                        SilentCause::Excess | SilentCause::Tolerated => excess += 1,
                         SilentCause::Damage | SilentCause::Unlearnt => damage += 1,
                     }
                 }
@@ -277,44 +295,37 @@ mod tests {
     }
 
     #[test]
-    fn losses_while_the_queue_is_long_are_congestion_and_teach_nothing() {
+    fn losses_while_the_queue_is_long_teach_nothing() {
         let mut path = Path::new();
         path.send(Load::At, 5000, 100, true);
-        assert_eq!(path.send(Load::At, 5000, 10, false), (0, 500));
+        assert_eq!(path.send(Load::At, 5000, 10, false), (49, 451), "1 % is damage");
         let (damage, _) = path.send(Load::Above, 2000, 10, true);
         assert!(damage < 100, "{damage} of 200, where 1 % was learnt");
     }
 
     #[test]
-    fn of_losses_while_the_queue_is_long_as_many_cross_as_are_lost_at_any_rate() {
-        // Every `nth` of `segments` is lost while the queue is long; says of how many losses it is believed that they
-        // crossed the bottleneck.
-        let crossing = |path: &mut Path, segments: u64, nth| {
-            (0..segments)
-                .filter(|segment| {
-                    path.order += 1;
-                    if segment % nth != 0 {
-                        path.losses.on_survived(one(Load::At), false, Instant::ZERO);
-                        return false;
-                    }
-                    let verdict =
-                        path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-                    verdict == SilentCause::Crossing
-                })
-                .count()
-        };
+    fn as_many_are_damage_while_the_queue_is_long() {
         let mut path = Path::new();
-        assert_eq!(crossing(&mut path, 1000, 20), 0, "nothing was learnt");
+        assert_eq!(path.send(Load::At, 1000, 20, false), (0, 50), "nothing was learnt");
         path.send(Load::At, 5000, 20, true);
-        assert!((48..=50).contains(&crossing(&mut path, 1000, 20)), "the path loses 5 %");
-        assert!((48..=50).contains(&crossing(&mut path, 1000, 4)), "of 25 % the queue dropped 20");
-        crossing(&mut path, 999, 1_000_000);
-        path.send(Load::At, 1000, 20, true);
-        let kept = crossing(&mut path, 100, 1);
-        assert!(
-            (5..=6 + CROSSING_RUNS as usize).contains(&kept),
-            "{kept}: some of what was not found is expected later"
-        );
+        assert!(path.send(Load::At, 1000, 20, false).0 >= 48, "the path loses 5 %");
+        let (damage, excess) = path.send(Load::At, 1000, 4, false);
+        assert!((48..=50).contains(&damage) && excess >= 200, "{damage}: of 25 % the queue dropped 20");
+        path.send(Load::At, 1000, 0, false);
+        let (damage, _) = path.send(Load::At, 100, 1, false);
+        assert!((5..=5 + EXPECTED_RUNS as u32).contains(&damage), "{damage}: what was not found is expected later");
+    }
+
+    #[test]
+    fn a_controller_answers_what_it_tolerates_while_the_queue_is_long_too() {
+        let mut path = Path::new();
+        path.send(Load::At, 5000, 100, true);
+        path.send(Load::At, 1000, 0, false);
+        let mut cause = |tolerated| {
+            path.order += 2;
+            path.losses.on_lost(missing(Load::At, path.order), false, tolerated, Instant::ZERO, RTT)
+        };
+        assert_eq!([0, 2].map(&mut cause), [SilentCause::Damage, SilentCause::Tolerated]);
     }
 
     #[test]
@@ -328,11 +339,22 @@ mod tests {
         let (damage, excess) = path.send(Load::At, 1000, 10, true);
         assert!(excess > 80, "{damage} and {excess} of 100");
         path.order += 1;
-        path.losses.crossing = 10 * ONE;
+        path.losses.expected = 10 * ONE;
         let verdict = path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-        assert_eq!(verdict, SilentCause::Excess, "and none is expected to cross a long queue");
+        assert_eq!(verdict, SilentCause::Excess, "and none is expected while the queue is long");
         // It has to be shown again after a while.
         assert!(!path.losses.depend(Instant::from_nanos(31_000_000_000)));
+    }
+
+    #[test]
+    fn an_unknown_path_is_assumed_to_lose_what_it_lost_of_small_volumes() {
+        let excess = |assumed| {
+            let mut path = Path::new();
+            path.losses.assume(assumed);
+            path.send(Load::Above, 1000, 4, true).1
+        };
+        assert!(excess([0, 0]) > 100, "an eighth is believed");
+        assert!(excess([1000, 250]) < 5);
     }
 
     #[test]

@@ -21,8 +21,6 @@ pub(super) struct Bounds {
     pub(super) loss_in_round: bool,
     /// Holes detected in this round.
     holes: Holes,
-    /// Bytes that were lost in this round, and probably crossed the bottleneck.
-    crossed: u32,
 }
 
 impl Bounds {
@@ -37,7 +35,6 @@ impl Bounds {
             loss_round_start: false,
             loss_in_round: false,
             holes: Holes::default(),
-            crossed: 0,
         }
     }
 
@@ -57,7 +54,6 @@ impl Bounds {
             self.bw_latest = rate;
             self.inflight_latest = bytes(sample.delivered);
             self.holes.start_round();
-            self.crossed = 0;
         }
     }
 
@@ -79,20 +75,13 @@ impl Bounds {
         self.holes.count()
     }
 
-    pub(super) fn count_crossing(&mut self, bytes: u32) {
-        self.crossed = self.crossed.saturating_add(bytes);
-    }
-
     /// InitLowerBounds and LossLowerBounds: "Adjust model once per round based on loss". What was delivered in the round is the
-    /// least; what probably crossed the bottleneck is a part of that.
+    /// least.
     pub(super) fn lower(&mut self, max_bw: u64, cwnd: u32) {
         let rate = if self.bw_shortterm == NO_RATE { max_bw } else { self.bw_shortterm };
         let volume = if self.inflight_shortterm == NO_VOLUME { cwnd } else { self.inflight_shortterm };
-        let crossed = self.inflight_latest.saturating_add(self.crossed);
-        let bw = u128::from(self.bw_latest) * u128::from(crossed) / u128::from(self.inflight_latest.max(1));
-        let bw = u64::try_from(bw).unwrap_or(u64::MAX);
-        self.bw_shortterm = bw.max(rate.saturating_mul(BETA) / 100);
-        self.inflight_shortterm = crossed.max(share(volume, BETA));
+        self.bw_shortterm = self.bw_latest.max(rate.saturating_mul(BETA) / 100);
+        self.inflight_shortterm = self.inflight_latest.max(share(volume, BETA));
     }
 
     /// ResetShortTermModel.
@@ -158,18 +147,6 @@ mod tests {
         assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (6_000_000, 50_000));
         bounds.forget_short_term();
         assert_eq!(bounds.inflight_shortterm, NO_VOLUME);
-    }
-
-    #[test]
-    fn what_crossed_the_bottleneck_lowers_no_bound() {
-        let mut bounds = Bounds::new();
-        bounds.update_latest(&sample(0, 80_000), 8_000_000);
-        bounds.count_crossing(20_000);
-        bounds.lower(10_000_000, 120_000);
-        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (10_000_000, 100_000));
-        bounds.advance_latest(&sample(0, 80_000), 8_000_000);
-        bounds.lower(10_000_000, 120_000);
-        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (8_000_000, 80_000), "another round");
     }
 
     #[test]

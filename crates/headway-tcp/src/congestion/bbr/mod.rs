@@ -420,10 +420,6 @@ impl CongestionControl for Bbr {
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
-    fn on_crossing(&mut self, bytes: u32) {
-        self.bounds.count_crossing(bytes);
-    }
-
     fn on_ecn(&mut self, loss: &Loss) {
         self.note_loss();
         self.retreat();

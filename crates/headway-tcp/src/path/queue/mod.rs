@@ -117,6 +117,11 @@ impl Queue {
         self.longest() > UNSEEN.max(self.floor() / UNSEEN_PART)
     }
 
+    /// Whether the longest wait of late is twice the noise, so that a wait of half of it is told from none.
+    pub(super) fn tells_waits(&self) -> bool {
+        self.longest() / 2 > NOISE.max(self.floor() / NOISE_PART).max(self.packet.saturating_mul(PACKETS))
+    }
+
     /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
     pub(super) fn is_short(&self) -> bool {
         self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
@@ -235,6 +240,17 @@ mod tests {
         let mut path = Path::new();
         path.sample([100; 8]).sample([120, 120]).sample([100; 8]);
         assert!(path.is_short(10) && !path.is_short(11));
+    }
+
+    #[test]
+    fn waits_of_a_few_packets_are_not_told_apart() {
+        let tells = |longest: u64, packet| {
+            let mut path = Path::new();
+            path.packet = Duration::from_millis(packet);
+            path.sample([100]).sample([100 + longest; 8]).queue.tells_waits()
+        };
+        assert_eq!([6, 7, 8].map(|longest| tells(longest, 0)), [false, true, true], "a 32nd, twice");
+        assert_eq!([40, 41, 42].map(|longest| tells(longest, 10)), [false, true, true], "four packets");
     }
 
     #[test]

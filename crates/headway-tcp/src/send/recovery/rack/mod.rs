@@ -243,14 +243,11 @@ impl Rack {
                 cx.report_damage(sent.len);
                 return false;
             }
-            Cause::Congestion | Cause::Crossing | Cause::Unknown => {}
+            Cause::Congestion | Cause::Unknown => {}
         }
         let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
         if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
             cx.domain.control().on_segment_lost(&lost);
-        }
-        if cause == Cause::Crossing {
-            cx.domain.control().on_crossing(sent.len);
         }
         true
     }
