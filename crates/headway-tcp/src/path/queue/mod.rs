@@ -127,11 +127,12 @@ impl Queue {
         self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
     }
 
-    /// Whether the last packets, as far as they are of one round trip, waited no longer than noise.
+    /// Whether one of the last packets, as far as they are of a few round trips, waited no longer than noise.
     pub(super) fn is_empty(&self) -> bool {
         let (now, latest) = self.latest();
-        let of_the_round = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < latest).then_some(*rtt);
-        let recent = self.samples.iter().filter_map(of_the_round).min().unwrap_or(latest);
+        let late = latest.saturating_mul(BLOCK as u32);
+        let is_recent = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < late).then_some(*rtt);
+        let recent = self.samples.iter().filter_map(is_recent).min().unwrap_or(latest);
         let path = self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX);
         let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
         self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
@@ -338,10 +339,8 @@ mod tests {
     }
 
     #[test]
-    fn only_samples_of_the_last_round_trip_count() {
-        let mut path = Path::new();
-        assert!(!path.sample([10; 8]).pause(20).sample([15]).is_empty());
-        for (pause, empty) in [(13, true), (14, false)] {
+    fn only_samples_of_the_last_eight_round_trips_count() {
+        for (pause, empty) in [(118, true), (119, false)] {
             let mut path = Path::new();
             assert_eq!(path.sample([10; 8]).pause(pause).sample([15]).is_empty(), empty);
         }
