@@ -97,7 +97,8 @@ impl Experiment {
 
     /// Segments sent with such a volume in flight: how many were sent, and how many of them were lost.
     pub(super) fn below_half(&self) -> [u32; 2] {
-        let sum = |segments: &[u16]| segments.iter().take(self.low()).map(|&some| u32::from(some)).sum::<u32>();
+        let sum =
+            |segments: &[u16]| segments.iter().take(self.low()).map(|&some| u32::from(some)).sum::<u32>();
         let lost = sum(&self.lost);
         [sum(&self.arrived) + lost, lost]
     }

@@ -469,7 +469,8 @@ mod tests {
         sample(&mut ledger, 300);
         ledger.on_intact(1000 * SEGMENT);
         survive(&mut ledger, [0, 1000, 0], 300);
-        let damage = [(); 30].map(|()| attribute(&mut ledger)).iter().filter(|cause| **cause == Cause::Damage).count();
+        let damage =
+            [(); 30].map(|()| attribute(&mut ledger)).iter().filter(|cause| **cause == Cause::Damage).count();
         assert_eq!(damage, 9, "not those of a queue that overflows");
     }
 

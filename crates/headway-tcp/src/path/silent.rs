@@ -313,7 +313,10 @@ mod tests {
         assert!((48..=50).contains(&damage) && excess >= 200, "{damage}: of 25 % the queue dropped 20");
         path.send(Load::At, 1000, 0, false);
         let (damage, _) = path.send(Load::At, 100, 1, false);
-        assert!((5..=5 + EXPECTED_RUNS as u32).contains(&damage), "{damage}: what was not found is expected later");
+        assert!(
+            (5..=5 + EXPECTED_RUNS as u32).contains(&damage),
+            "{damage}: what was not found is expected later"
+        );
     }
 
     #[test]
