@@ -46,14 +46,14 @@ fn each_sender_brings_something() {
     let (printed, says) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
     assert!(printed.starts_with("In 1 s headway has ") && printed.lines().count() == 1, "{printed}");
-    assert!(printed.ends_with("; all bytes are as they were sent.\n"), "{printed}");
+    assert!(printed.ends_with(". All bytes are as they were sent.\n"), "{printed}");
     assert!(says.contains("20mbit, one-way delay 5ms") && says.contains(", headway "), "{says}");
 }
 
 /// Two flipped bits that are 16 bits apart leave TCP's sum as it was where they were not equal: every second time. headway has
 /// CRCs.
 #[test]
-fn bytes_that_the_kernel_delivers_wrong_are_an_error() {
+fn bytes_that_the_kernel_delivers_damaged_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.txt");
     fs::write(&trace, "ok 9\nbits payload 800 816\n").unwrap();
