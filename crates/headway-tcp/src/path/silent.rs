@@ -187,7 +187,7 @@ impl SilentLosses {
     fn share(&self) -> u64 {
         let learnt = self.learnt;
         let prior = PRIOR_RUNS * learnt.run();
-        let [sent, lost] = self.assumed;
+        let [sent, lost] = if self.is_unlearnt() { self.assumed } else { [0; 2] };
         let (sent, lost) = (u64::from(learnt.sent + sent), u64::from(learnt.lost + lost));
         ((lost * ONE * 5 / 4 + prior) / (sent + prior / PRIOR)).min(MOST)
     }
@@ -358,6 +358,10 @@ mod tests {
         };
         assert!(excess([0, 0]) > 100, "an eighth is believed");
         assert!(excess([1000, 250]) < 5);
+        let mut path = Path::new();
+        path.losses.assume([1000, 250]);
+        path.send(Load::At, 8000, 100, true);
+        assert!(path.send(Load::Above, 1000, 4, true).1 > 150, "until it is learnt");
     }
 
     #[test]
