@@ -146,7 +146,7 @@ impl SilentLosses {
         if self.rules_off.hold(Rule::Allowance) && self.allowance < ONE || self.depend(now) {
             return SilentCause::Excess;
         }
-        let is_learnt = self.learnt.sent >= LEARNT || !self.rules_off.hold(Rule::Unlearnt);
+        let is_learnt = !self.is_unlearnt() || !self.rules_off.hold(Rule::Unlearnt);
         if is_learnt && self.is_tolerated(tolerated) {
             return SilentCause::Tolerated;
         }
@@ -162,11 +162,12 @@ impl SilentLosses {
     /// Of segments that are resolved while the queue is long, the path damages as many as of others. What is lost beyond
     /// that is the queue's.
     fn expect(&mut self, segments: u32) {
-        let learnt = self.learnt;
-        if learnt.sent >= LEARNT {
-            let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
-            self.expected = (self.expected + u64::from(segments) * share).min(EXPECTED_RUNS * learnt.run());
+        if self.is_unlearnt() {
+            return;
         }
+        let learnt = self.learnt;
+        let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
+        self.expected = (self.expected + u64::from(segments) * share).min(EXPECTED_RUNS * learnt.run());
     }
 
     /// Whether the path loses less than `tolerated` percent.
