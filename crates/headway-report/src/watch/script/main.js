@@ -55,9 +55,9 @@ function draw() {
 // Where a logarithmic axis of time begins: when the first bytes arrive. `null`: the axis is linear.
 function firstOfLogarithmic(drawn) {
   if (feed.description.time !== "virtual") return null;
-  const ends = drawn.map((source) => timesOf(source).at(-1) ?? 0).filter((end) => end > 0);
+  const ends = (sources) => sources.map((source) => timesOf(source).at(-1) ?? 0).filter((end) => end > 0);
   // On a linear axis the quick ones would be upright lines.
-  const isLogarithmic = chosen.isLogarithmic ?? Math.max(...ends) > 10 * Math.min(...ends);
+  const isLogarithmic = chosen.isLogarithmic ?? Math.max(...ends(drawn)) > 10 * Math.min(...ends(drawn.filter(({ note }) => note !== null)));
   controls.elements.logarithmic.checked = isLogarithmic;
   const begun = drawn.map((source) => timesOf(source).find((at, place) => at > 0 && source.columns[1][place] > 0));
   const first = Math.min(...begun.filter((at) => at !== undefined));
