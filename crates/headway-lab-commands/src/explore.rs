@@ -18,7 +18,7 @@ Examples:
   headway lab run my.toml && headway lab explore results/my
       Writes results/my/explorer; open its index.html in a browser. It needs no server and no network.
   headway lab explore results --out /tmp/all
-      All experiments of a folder in one explorer.
+      All experiments of a folder in one explorer, the newest first.
   headway lab explore results/my --sequences 100
       With the time sequences of the median runs of 100 cells, which are made again.
 
@@ -49,6 +49,8 @@ fn parse_sequences(input: &str) -> Result<usize, String> {
     }
 }
 
+/// The file to which an experiment's runs are added.
+const JOURNAL: &str = "runs.jsonl";
 /// The file that names all files of an explorer, a line each.
 const FILES: &str = "files.txt";
 
@@ -59,9 +61,16 @@ pub(super) fn write(options: &ExploreOptions) -> Result<String, ExperimentsError
         let results = Results::load(&folder)?;
         warn(&results);
         let table = results.table(&folder)?;
-        runs.push(Runs { results, table });
+        let journal = folder.join(JOURNAL);
+        let unreadable = |source| ExperimentsError::Input { path: journal.clone(), source };
+        let changed = journal.metadata().and_then(|about| about.modified()).map_err(unreadable)?;
+        runs.push((changed, Runs { results, table }));
     }
-    runs.sort_by(|one, other| one.results.manifest.name.cmp(&other.results.manifest.name));
+    // Who has just run an experiment wants to see that one.
+    runs.sort_by(|(changed, one), (other_changed, other)| {
+        other_changed.cmp(changed).then_with(|| one.results.manifest.name.cmp(&other.results.manifest.name))
+    });
+    let runs: Vec<Runs> = runs.into_iter().map(|(_, runs)| runs).collect();
     let out = options.out.clone().unwrap_or_else(|| options.folder.join("explorer"));
     let earlier = earlier(&out)?;
     let libraries = Libraries::find()?;

@@ -61,6 +61,10 @@ fn summary(results: &Results) -> String {
 fn values(results: &Results) -> Vec<(String, String)> {
     let mut values = Vec::new();
     let mut add = |name: String, value: String| values.push((name, value));
+    // As `headway shell` names it.
+    if let Ok(link) = std::env::var("HEADWAY_SHELL") {
+        add("Link, from the server".into(), link);
+    }
     for flow in results.flows().iter().filter(|flow| flow.flow != Flow::Latency) {
         let direction = if flow.flow == Flow::Upload { "up" } else { "down" };
         let (bytes, seconds) = whole(&flow.received);

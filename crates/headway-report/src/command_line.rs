@@ -4,8 +4,8 @@ use crate::shell_words::quoted;
 
 /// Options that say where results go, with how many values each takes: the results are the same
 /// without them, so the page is too.
-const OUTPUT: [(&str, usize); 5] =
-    [("--json", 0), ("--pcap", 1), ("--pcap-split", 0), ("--qlog", 1), ("--report", 1)];
+const OUTPUT: [(&str, usize); 6] =
+    [("--json", 0), ("--pace", 1), ("--pcap", 1), ("--pcap-split", 0), ("--qlog", 1), ("--report", 1)];
 /// One more, whose value may be left out.
 const WATCH: &str = "--watch";
 

@@ -121,7 +121,7 @@ fn path_line(path: &PathStatus) -> String {
 }
 
 /// The round-trip time, and its minimum.
-pub(super) fn rtt(path: &PathStatus) -> String {
+fn rtt(path: &PathStatus) -> String {
     match (path.smoothed_rtt_seconds, path.min_rtt_seconds) {
         (Some(smoothed), Some(min)) => format!("{:.1} ms (min {:.1})", smoothed * 1e3, min * 1e3),
         _ => "unknown".into(),

@@ -30,9 +30,11 @@ impl Screen {
         let style = ProgressStyle::with_template("{prefix:14} {bar:50} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = |sender: &Sender| {
-            let bar = ProgressBar::new(most).with_style(style.clone());
+            // Added first: a bar that is none of them yet is drawn by itself, and stays there.
+            let bar = all.add(ProgressBar::new(most));
+            bar.set_style(style.clone());
             bar.set_prefix(sender.names.0);
-            all.add(bar)
+            bar
         };
         Self { bars: senders.iter().map(bar).collect(), lines: None }
     }

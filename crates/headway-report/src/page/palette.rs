@@ -19,12 +19,6 @@ pub(crate) enum Ink {
     SpecialAck,
     Window,
     Threshold,
-    /// A sender of the papers.
-    Papers,
-    /// A sender of ours.
-    Ours,
-    /// The best of all.
-    Best,
     Bound,
     /// One of several lines or bars that are compared, below [`SERIES`].
     Series(u8),
@@ -34,7 +28,7 @@ pub(crate) enum Ink {
 pub(crate) const SERIES: u8 = 9;
 
 impl Ink {
-    const ALL: [Self; 16 + SERIES as usize] = [
+    const ALL: [Self; 13 + SERIES as usize] = [
         Self::Text,
         Self::Axis,
         Self::Grid,
@@ -47,9 +41,6 @@ impl Ink {
         Self::SpecialAck,
         Self::Window,
         Self::Threshold,
-        Self::Papers,
-        Self::Ours,
-        Self::Best,
         Self::Bound,
         Self::Series(0),
         Self::Series(1),
@@ -78,9 +69,6 @@ impl Ink {
             Self::SpecialAck => (0xB87D00, 0xF0BC42),
             Self::Window => (0x2B66A0, 0x7DB8EE),
             Self::Threshold => (0xB57A05, 0xE8B645),
-            Self::Papers => (0x66717D, 0xA3AFBC),
-            Self::Ours => (0x1F6FA3, 0x6CB6E8),
-            Self::Best => (0x00805C, 0x35D3A6),
             Self::Bound => (0xB02A1E, 0xFF8A7E),
             Self::Series(0) => (0x6B7783, 0xAAB6C3),
             Self::Series(1) => (0xC95500, 0xFF8F48),

@@ -42,7 +42,10 @@ pub(super) fn figures(results: &Results) -> Result<Markup, ReportError> {
         let most = intervals.iter().map(|interval| interval.rate).fold(0.0, f64::max);
         drawn.push((
             title,
-            format!("Data that {what}, averaged over each interval."),
+            format!(
+                "Data that {what}, averaged over each interval. What waited behind a missing segment counts when it is \
+                 delivered: an interval may have more than the link carries in it."
+            ),
             format!("{title} over time, {} at most", rate_text(most)),
             svg,
         ));

@@ -1,33 +1,21 @@
 //! Dots: a value of each sender, with its spread. A dot has no length, so that a logarithmic scale may begin anywhere.
 
-use headway_sim::race::{Entrant, Spread};
-use plotters::element::{Circle, Polygon, Rectangle, Text};
+use headway_sim::race::Spread;
+use plotters::element::Text;
 use plotters::style::Color;
 use plotters::style::text_anchor::{HPos, VPos};
 
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm, row_place};
-use crate::page::canvas::{self, Area, DrawingPoint, Error, LETTER, Margins, WIDTH};
+use crate::page::canvas::{self, Area, Error, LETTER, Margins, WIDTH};
 use crate::page::palette::Ink;
-use crate::page::series::{Key, SWATCH};
-
-/// What a sender is among the others. Colour and shape say so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// Of the papers.
-    Papers,
-    /// Of ours.
-    Ours,
-    /// The best of all, except the oracle.
-    Best,
-    /// Not a TCP: a limit for the others.
-    Oracle,
-}
+use crate::page::series;
 
 /// One row.
 pub(super) struct Row {
     pub(super) name: String,
-    pub(super) standing: Standing,
+    /// Of its mark.
+    pub(super) look: usize,
     pub(super) spread: Spread,
     /// The value in words.
     pub(super) label: String,
@@ -55,61 +43,6 @@ pub(super) enum Layout {
     Wide,
     /// Names and values above the marks.
     Narrow,
-}
-
-const RADIUS: i32 = 11;
-
-impl Standing {
-    /// Of a sender that is not the best.
-    pub(super) fn of(sender: Entrant) -> Self {
-        match sender.tcp() {
-            None => Self::Oracle,
-            Some(sender) if sender.variant.is_modern() => Self::Ours,
-            Some(_) => Self::Papers,
-        }
-    }
-
-    const fn ink(self) -> Ink {
-        match self {
-            Self::Papers => Ink::Papers,
-            Self::Ours => Ink::Ours,
-            Self::Best => Ink::Best,
-            Self::Oracle => Ink::Bound,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Papers => "senders of the papers",
-            Self::Ours => "our senders",
-            Self::Best => "best",
-            Self::Oracle => "oracle",
-        }
-    }
-
-    fn put(self, area: &Area<'_>, (x, y): DrawingPoint) -> Result<(), Error> {
-        let (colour, r) = (self.ink().colour(), RADIUS);
-        match self {
-            Self::Papers => canvas::put(area, Circle::new((x, y), r, colour.filled())),
-            Self::Ours => {
-                let corners = [(x - r + 1, y - r + 1), (x + r - 1, y + r - 1)];
-                canvas::put(area, Rectangle::new(corners, colour.filled()))
-            }
-            Self::Best => {
-                let r = r + 6;
-                let corners = vec![(x, y - r), (x + r, y), (x, y + r), (x - r, y)];
-                canvas::put(area, Polygon::new(corners, colour.filled()))
-            }
-            Self::Oracle => canvas::put(area, Circle::new((x, y), r, colour.stroke_width(5))),
-        }
-    }
-
-    /// For the legend.
-    fn key(self) -> Result<Key, ReportError> {
-        let middle = (SWATCH.0 as i32 / 2, SWATCH.1 as i32 / 2);
-        let swatch = canvas::sized_drawing(SWATCH, |area| self.put(area, middle))?;
-        Ok(Key { name: self.name().into(), swatch })
-    }
 }
 
 impl Layout {
@@ -140,7 +73,7 @@ impl Layout {
     fn margins(self, longest: usize, has_bound: bool) -> Margins {
         let top = if has_bound { 60 } else { 24 };
         match self {
-            Self::Wide => Margins { top, right: 250, bottom: 76, left: (longest as u32 + 2) * LETTER },
+            Self::Wide => Margins { top, right: 300, bottom: 76, left: (longest as u32 + 2) * LETTER },
             Self::Narrow => Margins { top, right: 70, bottom: 76, left: 70 },
         }
     }
@@ -184,15 +117,6 @@ impl Dots<'_> {
         if self.is_logarithmic() { logarithm(value) } else { value / self.unit.0 }
     }
 
-    /// What the shapes say.
-    pub(super) fn legend(&self) -> Result<Vec<Key>, ReportError> {
-        [Standing::Papers, Standing::Ours, Standing::Best, Standing::Oracle]
-            .into_iter()
-            .filter(|standing| self.rows.iter().any(|row| row.standing == *standing))
-            .map(Standing::key)
-            .collect()
-    }
-
     /// The drawing, as SVG.
     pub(super) fn draw(&self, layout: Layout) -> Result<String, ReportError> {
         let rows = u32::try_from(self.rows.len()).unwrap_or(u32::MAX).max(1);
@@ -217,16 +141,17 @@ impl Dots<'_> {
             let line = middle + layout.drop();
             canvas::line(area, vec![(left, line), (right, line)], Ink::Grid.colour().stroke_width(2))?;
             if self.whiskers {
-                paint_whisker(area, (at(row.spread.p10).0, at(row.spread.p90).0), line, row.standing.ink())?;
+                paint_whisker(
+                    area,
+                    (at(row.spread.p10).0, at(row.spread.p90).0),
+                    line,
+                    series::ink(row.look),
+                )?;
             }
-            row.standing.put(area, (at(row.spread.median).0, line))?;
+            let place = (at(row.spread.median).0, line);
+            series::mark(area, row.look, place)?;
             if row.incomplete {
-                let ring = Circle::new(
-                    (at(row.spread.median).0, line),
-                    RADIUS + 9,
-                    Ink::Text.colour().stroke_width(2),
-                );
-                canvas::put(area, ring)?;
+                series::ring(area, place)?;
             }
             let (text, place, anchor) = match layout {
                 Layout::Wide => (row.label.clone(), (width - 8, middle), HPos::Right),

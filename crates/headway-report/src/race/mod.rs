@@ -12,6 +12,8 @@ pub(crate) mod zoom;
 use headway_sim::race::{Entrant, RunOutcome, Scenario};
 use headway_trace::TimeSequence;
 
+use crate::page::series;
+
 pub use page::page;
 pub use summary::{COLUMNS, groups, notes, row, sent};
 
@@ -35,4 +37,17 @@ pub struct Results {
     pub runs: Vec<RunOutcome>,
     /// The first of each sender.
     pub first_runs: Vec<FirstRun>,
+}
+
+impl Results {
+    /// How a sender looks in all figures.
+    fn look(&self, sender: Entrant) -> usize {
+        let place = self.first_runs.iter().position(|first| first.sender == sender);
+        place.map_or(0, |place| looks(&self.first_runs)[place])
+    }
+}
+
+/// How the senders of these runs look in all figures of a page.
+fn looks(runs: &[FirstRun]) -> Vec<usize> {
+    series::looks(&runs.iter().map(|first| first.sender.to_string()).collect::<Vec<_>>())
 }

@@ -3,10 +3,10 @@
 use maud::{Markup, PreEscaped, html};
 use plotters::style::Color;
 
-use super::{FirstRun, Results};
+use super::{FirstRun, Results, looks};
 use crate::error::ReportError;
 use crate::page::axis::{Axis, logarithm};
-use crate::page::canvas::{self, Chart, DrawingPoint, Margins};
+use crate::page::canvas::{self, Chart, DrawingPoint, Margins, WIDTH};
 use crate::page::layers::Steps;
 use crate::page::sequence::{Unit, paint_axis_name};
 use crate::page::series;
@@ -16,6 +16,8 @@ const HEIGHT: u32 = 760;
 const MARGINS: Margins = Margins { top: 84, right: 60, bottom: 76, left: 130 };
 /// At most this many marks beside the first: their labels need room on a narrow page.
 const MARKS: u32 = 5;
+/// How wide a line is.
+const STROKE: u32 = 4;
 
 /// The line of one sender.
 struct Line {
@@ -47,6 +49,9 @@ pub(super) fn figure(results: &Results) -> Result<Option<Markup>, ReportError> {
                 p {
                     "Data acknowledged in the first run of each sender; the mark is where the last ACK arrived."
                     @if overlay.log { " The time scale is logarithmic." }
+                    @for names in overlay.coinciding(&lines) {
+                        " The lines of " (names.join(", ")) " coincide: that of " (names[names.len() - 1]) " is seen."
+                    }
                 }
             }
             div.plot role="img" aria-label={ "Data acknowledged over time: last ACK of " (ends.join(", ")) } {
@@ -58,30 +63,23 @@ pub(super) fn figure(results: &Results) -> Result<Option<Markup>, ReportError> {
 }
 
 fn lines(first_runs: &[FirstRun]) -> Vec<Line> {
-    let drawn: Vec<(&FirstRun, Steps)> = first_runs
+    first_runs
         .iter()
-        .filter_map(|first| {
+        .zip(looks(first_runs))
+        .filter_map(|(first, look)| {
             let size = first.outcome.size;
             let acks = first.sequence.as_ref()?.acks().points();
             // A FIN counts as a byte, but is not content; nothing is acknowledged after the last byte.
             let done = acks.iter().position(|ack| ack.una >= size).map_or(acks.len(), |place| place + 1);
             let steps = acks[..done].iter().map(|ack| (ack.at.as_nanos() as f64 / 1e9, ack.una.min(size)));
-            Some((first, steps.collect::<Steps>()))
+            Some(Line {
+                name: first.sender.to_string(),
+                look,
+                acknowledged: steps.collect(),
+                finished: first.outcome.metrics.finished,
+            })
         })
-        .filter(|(_, acknowledged)| !acknowledged.is_empty())
-        .collect();
-    let names: Vec<String> = drawn.iter().map(|(first, _)| first.sender.to_string()).collect();
-    let looks = series::looks(&names);
-    drawn
-        .into_iter()
-        .zip(names)
-        .zip(looks)
-        .map(|(((first, acknowledged), name), look)| Line {
-            name,
-            look,
-            acknowledged,
-            finished: first.outcome.metrics.finished,
-        })
+        .filter(|line| !line.acknowledged.is_empty())
         .collect()
 }
 
@@ -120,9 +118,47 @@ impl Overlay {
         }
     }
 
+    /// Groups of lines that lie on each other, by their names in the order in which they are drawn.
+    fn coinciding(&self, lines: &[Line]) -> Vec<Vec<String>> {
+        let mut groups: Vec<Vec<&Line>> = Vec::new();
+        for line in lines {
+            match groups.iter_mut().find(|group| self.coincide(group[0], line)) {
+                Some(group) => group.push(line),
+                None => groups.push(vec![line]),
+            }
+        }
+        let groups = groups.into_iter().filter(|group| group.len() > 1);
+        groups.map(|group| group.into_iter().map(|line| line.name.clone()).collect()).collect()
+    }
+
+    /// Whether what is drawn of two lines is nowhere further apart than a line is wide.
+    fn coincide(&self, one: &Line, other: &Line) -> bool {
+        [(one, other), (other, one)]
+            .into_iter()
+            .all(|(one, other)| one.acknowledged.iter().all(|point| self.is_on(other, *point)))
+    }
+
+    fn is_on(&self, line: &Line, (at, bytes): (f64, u64)) -> bool {
+        let (first, latest) = self.times;
+        let begin = if self.log { self.place(first) } else { 0.0 };
+        let width = f64::from(WIDTH - MARGINS.left - MARGINS.right);
+        let height = u64::from(HEIGHT - MARGINS.top - MARGINS.bottom);
+        let aside = (self.place(latest) - begin) / width * f64::from(STROKE);
+        let above = self.most * u64::from(STROKE) / height;
+        let until = |x: f64| {
+            let place = line.acknowledged.partition_point(|(at, _)| self.place(*at) <= x);
+            place.checked_sub(1).map_or(0, |place| line.acknowledged[place].1)
+        };
+        let x = self.place(at);
+        (until(x - aside).saturating_sub(above)..=until(x + aside) + above).contains(&bytes)
+    }
+
+    fn place(&self, at: f64) -> f64 {
+        if self.log { logarithm(at) } else { at }
+    }
+
     fn spot(&self, chart: &Chart<'_>, unit: &Unit, (at, bytes): (f64, u64)) -> DrawingPoint {
-        let at = if self.log { logarithm(at) } else { at };
-        chart.plotting_area().map_coordinate(&(at, bytes as f64 / unit.size()))
+        chart.plotting_area().map_coordinate(&(self.place(at), bytes as f64 / unit.size()))
     }
 
     fn draw(&self, lines: &[Line]) -> Result<String, ReportError> {
@@ -135,7 +171,7 @@ impl Overlay {
                 let start = self.spot(&chart, &unit, (0.0, 0));
                 let points = line.acknowledged.iter().map(|point| self.spot(&chart, &unit, *point));
                 let path = canvas::steps(std::iter::once(start).chain(points));
-                canvas::line(area, path, series::ink(line.look).colour().stroke_width(4))?;
+                canvas::line(area, path, series::ink(line.look).colour().stroke_width(STROKE))?;
             }
             for line in lines {
                 if let Some(last) = line.acknowledged.last() {

@@ -3,7 +3,7 @@
 use headway_sim::race::{Spread, Summary};
 use maud::{Markup, PreEscaped, html};
 
-use super::dots::{Dots, Layout, Row, Standing};
+use super::dots::{Dots, Layout, Row};
 use super::{Results, graphs, overlay, runs, scenario, summary, zoom};
 use crate::error::ReportError;
 use crate::page::{self, series};
@@ -17,7 +17,7 @@ use crate::terms::explained;
 /// A figure cannot be drawn.
 pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<String, ReportError> {
     let count = summaries.first().map_or(0, |summary| summary.runs);
-    let times = times(summaries);
+    let times = times(results, summaries);
     let goodputs = goodputs(results, summaries);
     let body = html! {
         header {
@@ -26,11 +26,6 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
             @if let Some(text) = headline(summaries) { p { (text) } }
         }
         main {
-            section aria-labelledby="results" {
-                h2 id="results" { "Results" }
-                (result_table(results, summaries))
-                @for note in summary::notes(results, summaries) { p.note { (note) } }
-            }
             section aria-labelledby="comparison" {
                 h2 id="comparison" { "Time and goodput" }
                 (comparison(
@@ -45,6 +40,11 @@ pub fn page(results: &Results, summaries: &[Summary], command: &str) -> Result<S
                     "Content delivered per second; more is better",
                     "Median goodput of each sender",
                 )?)
+            }
+            section aria-labelledby="results" {
+                h2 id="results" { "Results" }
+                (result_table(results, summaries))
+                @for note in summary::notes(results, summaries) { p.note { (note) } }
             }
             section aria-labelledby="graphs" {
                 h2 id="graphs" { "Time-sequence graphs" }
@@ -131,9 +131,15 @@ fn result_row(results: &Results, summary: &Summary) -> Markup {
     }
 }
 
-fn times(summaries: &[Summary]) -> Dots<'static> {
+fn times(results: &Results, summaries: &[Summary]) -> Dots<'static> {
     Dots {
-        rows: rows(summaries, |summary| summary.seconds, seconds_text, "> ", |one, other| one < other),
+        rows: rows(
+            (results, summaries),
+            |summary| summary.seconds,
+            seconds_text,
+            "> ",
+            |one, other| one < other,
+        ),
         bound: None,
         whiskers: whiskers(summaries),
         unit: (1.0, " s"),
@@ -146,7 +152,13 @@ fn goodputs(results: &Results, summaries: &[Summary]) -> Dots<'static> {
     let highest = summaries.iter().filter_map(|summary| summary.goodput_bps).map(|spread| spread.p90);
     let highest = highest.chain(bound).fold(0.0, f64::max);
     Dots {
-        rows: rows(summaries, |summary| summary.goodput_bps, rate_text, "", |one, other| one > other),
+        rows: rows(
+            (results, summaries),
+            |summary| summary.goodput_bps,
+            rate_text,
+            "",
+            |one, other| one > other,
+        ),
         bound: bound.map(|bound| (bound, format!("bound {}", rate_text(bound)))),
         whiskers: whiskers(summaries),
         unit: if highest >= 1e6 { (1e6, " Mbit/s") } else { (1e3, " kbit/s") },
@@ -160,49 +172,41 @@ fn whiskers(summaries: &[Summary]) -> bool {
 }
 
 fn rows(
-    summaries: &[Summary],
+    (results, summaries): (&Results, &[Summary]),
     value: fn(&Summary) -> Option<Spread>,
     text: fn(f64) -> String,
     prefix_of_incomplete: &str,
     is_better: fn(f64, f64) -> bool,
 ) -> Vec<Row> {
+    let spreads = || {
+        let rivals = summaries.iter().filter(|summary| summary.sender.tcp().is_some());
+        rivals.filter_map(|summary| Some((summary.finished == summary.runs, value(summary)?.median)))
+    };
+    // One sender is not the best of anything, and a time that was cut off is no result.
+    let best = spreads()
+        .filter(|(is_complete, _)| *is_complete && spreads().count() > 1)
+        .map(|(_, median)| median)
+        .reduce(|best, other| if is_better(other, best) { other } else { best });
     let row = |summary: &Summary| {
         let spread = value(summary)?;
         let incomplete = summary.finished < summary.runs;
         let prefix = if incomplete { prefix_of_incomplete } else { "" };
+        let is_best = !incomplete && summary.sender.tcp().is_some() && best == Some(spread.median);
         Some(Row {
             name: summary.sender.to_string(),
-            standing: Standing::of(summary.sender),
+            look: results.look(summary.sender),
+            label: format!("{prefix}{}{}", text(spread.median), if is_best { ", best" } else { "" }),
             spread,
-            label: format!("{prefix}{}", text(spread.median)),
             incomplete,
         })
     };
-    let mut rows: Vec<Row> = summaries.iter().filter_map(row).collect();
-    mark_best(&mut rows, is_better);
-    rows
-}
-
-/// One sender is not the best of anything, and a time that was cut off is no result.
-fn mark_best(rows: &mut [Row], is_better: fn(f64, f64) -> bool) {
-    let can_be = |row: &Row| row.standing != Standing::Oracle && !row.incomplete;
-    if rows.iter().filter(|row| row.standing != Standing::Oracle).count() < 2 {
-        return;
-    }
-    let best = rows
-        .iter()
-        .filter(|row| can_be(row))
-        .map(|row| row.spread.median)
-        .reduce(|best, other| if is_better(other, best) { other } else { best });
-    for row in rows.iter_mut().filter(|row| can_be(row) && Some(row.spread.median) == best) {
-        row.standing = Standing::Best;
-    }
+    summaries.iter().filter_map(row).collect()
 }
 
 fn comparison(dots: &Dots<'_>, title: &str, explained: &str, label: &str) -> Result<Markup, ReportError> {
     let values: Vec<String> = dots.rows.iter().map(|row| format!("{} {}", row.name, row.label)).collect();
     let label = format!("{label}: {}", values.join(", "));
-    let mut keys = dots.legend()?;
+    let mut keys = Vec::new();
     if dots.rows.iter().any(|row| row.incomplete) {
         keys.push(series::ring_key("some of the runs did not finish")?);
     }

@@ -5,7 +5,7 @@ use headway_units::Instant;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::FirstRun;
+use super::{FirstRun, looks};
 use crate::page::marks::Mark;
 use crate::page::palette::Ink;
 use crate::page::series;
@@ -70,9 +70,8 @@ pub(crate) fn style(runs: &[FirstRun]) -> String {
         ("damage", Mark::Damage),
         ("window", Mark::Window),
     ];
-    let names: Vec<String> = recorded(runs).map(|(first, _)| first.sender.to_string()).collect();
-    let looks = series::looks(&names).into_iter().enumerate();
-    let lines = looks.map(|(place, look)| (format!("series-{place}"), series::ink(look)));
+    let looks = runs.iter().zip(looks(runs)).filter(|(first, _)| first.sequence.is_some());
+    let lines = looks.enumerate().map(|(place, (_, look))| (format!("series-{place}"), series::ink(look)));
     let inks: Vec<(String, Ink)> =
         marks.into_iter().map(|(name, mark)| (name.to_owned(), mark.ink())).chain(lines).collect();
     format!("{}{}", view::STYLE, view::inks(&inks))

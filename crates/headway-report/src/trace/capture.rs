@@ -177,10 +177,16 @@ impl AnalysedCapture {
                 plural(self.analysis.not_computed, "packet"),
             ));
         }
+        // Such as the copies at the other end of a link, which no one misses.
+        if skipped.other_interface > 0 {
+            notes.push(format!(
+                "Captured elsewhere too: {}; a connection is analysed where its first packet was.",
+                plural(skipped.other_interface, "packet"),
+            ));
+        }
         let unknown = self.unknown_link().map_or(String::new(), |link| format!(" (link type {link})"));
         let reasons = [
-            (skipped.other_interface, "captured at another interface than the one analysed".to_owned()),
-            (skipped.not_tcp, "not TCP".into()),
+            (skipped.not_tcp, "not TCP".to_owned()),
             (skipped.unreadable, "damaged, without a known connection".into()),
             (skipped.fragments, "fragments".into()),
             (skipped.cut, "captured with incomplete headers".into()),

@@ -47,6 +47,7 @@ pub fn page(title: &str) -> String {
                     form.controls id="controls" autocomplete="off" {
                         label id="run-choice" hidden { "Run " select name="run" {} }
                         label { "Time " select name="span" {} }
+                        label id="logarithmic-choice" hidden { input type="checkbox" name="logarithmic"; "logarithmic" }
                         span.buttons {
                             button type="button" id="pause" aria-pressed="false" { "Pause" }
                             button type="button" id="all" { "Show all" }
@@ -55,8 +56,8 @@ pub fn page(title: &str) -> String {
                     div id="groups" {}
                     div.panels id="panels" {}
                     p.note {
-                        "Drag in a picture to choose a span of time, double-click to show all. With keys: the arrows "
-                        "move the line at which values are read, + and - zoom, 0 shows all."
+                        em { "At the pointer" } ": the values at the time over which the pointer stands in a picture. Drag there to "
+                        "choose a span of time, double-click to show all. With keys: the arrows move that time, + and - zoom, 0 shows all."
                     }
                 }
                 footer {

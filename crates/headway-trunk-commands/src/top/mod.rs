@@ -28,7 +28,7 @@ pub(super) fn run(gateway: &RunningGateway, once: bool) -> Result<(), TrunkComma
         // Rates are differences.
         sleep(EVERY);
         view.update(gateway.status()?);
-        return Ok(output::print(&text(&view)?)?);
+        return Ok(output::print(&text(&view, PRINTED)?)?);
     }
     let mut terminal = ratatui::try_init().map_err(TrunkCommandError::Terminal)?;
     let outcome = watch(gateway, &mut view, &mut terminal);
@@ -71,15 +71,15 @@ fn press(view: &mut View, key: KeyEvent) -> bool {
     true
 }
 
-/// One frame as text.
-fn text(view: &View) -> Result<String, TrunkCommandError> {
-    let mut terminal = Terminal::new(TestBackend::new(PRINTED.0, PRINTED.1))
+/// One frame of this size, as text.
+fn text(view: &View, (width, height): (u16, u16)) -> Result<String, TrunkCommandError> {
+    let mut terminal = Terminal::new(TestBackend::new(width, height))
         .map_err(|never| TrunkCommandError::Terminal(io::Error::other(never.to_string())))?;
     terminal
         .draw(|frame| draw(frame, view))
         .map_err(|never| TrunkCommandError::Terminal(io::Error::other(never.to_string())))?;
     let buffer = terminal.backend().buffer();
-    let lines = buffer.content().chunks(usize::from(PRINTED.0));
+    let lines = buffer.content().chunks(usize::from(width));
     let lines: Vec<String> = lines
         .map(|cells| {
             let line: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -122,7 +122,7 @@ mod tests {
                 "seconds": 10.0, "to_peer_bits_per_second": 8_000_000.0, "from_peer_bits_per_second": 8000.0,
                 "damaged_share": 0.06, "bound_bits_per_second": 8_700_000.0, "share_of_bound": 0.9195,
             },
-            "streams": streams,
+            "advice": { "unexplained": 12 }, "streams": streams,
         })
     }
 
@@ -154,10 +154,10 @@ mod tests {
         for second in 2..5 {
             view.update(status(second));
         }
-        let text = text(&view).expect("a frame");
+        let text = text(&view, PRINTED).expect("a frame");
         let shore = line_with(&text, "shore");
         // 1,000,000 bytes a second; 6 % damaged and 0.2 % congestion of what was sent in the last second.
-        for part in ["8.00 Mbit/s", "92.0 %", "6.0 %", "0.2 %", "612.0 ms (min 600.0)", "connected"] {
+        for part in ["8.00 Mbit/s", "92.0 %", "6.0 %", "0.2 %", "612.0 (600.0)", "connected"] {
             assert!(shore.contains(part), "{part} is not in {shore}");
         }
         for (cause, count) in
@@ -173,23 +173,47 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_columns_are_enough() {
+        let mut view = View::new(status(1));
+        view.update(status(2));
+        let (narrow, wide) =
+            (text(&view, (100, 40)).expect("a frame"), text(&view, (200, 40)).expect("a frame"));
+        let words = |text: &str| {
+            let words = text.split(|c: char| c.is_whitespace() || "\u{2500}\u{2502}┌┐└┘▁▂▃▄▅▆▇█".contains(c));
+            words.filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&narrow), words(&wide), "{narrow}");
+        for part in [
+            "connected 8.00 Mbit/s   8.0 kbit/s",
+            "RTT (min) ms    streams",
+            "612.0 (600.0)   2",
+            "damage arrives",
+            "damage: the peer asked for it",
+            "set own-path = true in [gateway]",
+            "10.79.1.2:40000       files.example:80",
+        ] {
+            assert!(narrow.contains(part), "{part} is not in\n{narrow}");
+        }
+    }
+
+    #[test]
     fn keys_select_sort_pause_and_end() {
         let mut view = View::new(status(1));
         view.update(status(2));
         assert!(press(&mut view, key(KeyCode::Down)));
-        assert!(text(&view).expect("a frame").contains("Streams to buoy"));
+        assert!(text(&view, PRINTED).expect("a frame").contains("Streams to buoy"));
         assert!(press(&mut view, key(KeyCode::Down)), "the last one stays selected");
-        assert!(text(&view).expect("a frame").contains("Streams to buoy"));
+        assert!(text(&view, PRINTED).expect("a frame").contains("Streams to buoy"));
         assert!(press(&mut view, key(KeyCode::Up)));
         // By bytes, then by age.
         assert!(press(&mut view, key(KeyCode::Right)));
-        let by_bytes = text(&view).expect("a frame");
+        let by_bytes = text(&view, PRINTED).expect("a frame");
         assert!(
             by_bytes.contains("Streams to shore")
                 && by_bytes.find("10.0.0.5:22") < by_bytes.find("files.example")
         );
         assert!(press(&mut view, key(KeyCode::Char('p'))));
-        assert!(view.is_paused() && text(&view).expect("a frame").contains("PAUSED"));
+        assert!(view.is_paused() && text(&view, PRINTED).expect("a frame").contains("PAUSED"));
         assert!(press(&mut view, key(KeyCode::Char('p'))) && !view.is_paused());
         assert!(!press(&mut view, key(KeyCode::Char('q'))));
         assert!(!press(&mut view, KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)));

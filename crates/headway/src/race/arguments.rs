@@ -36,6 +36,8 @@ Examples:
       A handover: the one-way delay of both directions rises after 10 s.
   headway race --variant headway,modern,sack --runs 3 --watch
       A live page of goodput, window, RTT, queue and losses for a browser of this machine, until Ctrl-C.
+  headway race --variant modern:bbr,headway --runs 1 --pace 1 --watch
+      The same at the pace of the clock.
   headway race --json --runs 3 | jq '.summary[] | {variant, seconds}'
 
 ",
@@ -94,6 +96,15 @@ pub(crate) struct Arguments {
     pub(super) report: Option<PathBuf>,
     #[command(flatten)]
     pub(super) watch: WatchArguments,
+    /// Seconds of a run that take a second of the clock on the live page, all senders at once [default: as fast as they are
+    /// computed]
+    #[arg(long, value_name = "N", requires = "watch", value_parser = parse_pace, help_heading = "Output")]
+    pub(super) pace: Option<f64>,
+}
+
+fn parse_pace(input: &str) -> Result<f64, &'static str> {
+    let pace = input.parse().ok().filter(|pace| (1e-3..=1e6).contains(pace));
+    pace.ok_or("expected between 0.001 and 1000000")
 }
 
 /// An error that lists every name.

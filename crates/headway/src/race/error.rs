@@ -22,6 +22,8 @@ pub(crate) enum RaceError {
     Report(#[from] ReportError),
     #[error(transparent)]
     Watch(#[from] WatchError),
+    #[error("the threads of the senders cannot be started: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
 impl Failure for RaceError {
@@ -29,7 +31,7 @@ impl Failure for RaceError {
         match self {
             Self::BadOption(_) | Self::Content(_) => true,
             Self::Report(error) => error.is_of_input(),
-            Self::Output(_) | Self::Run(_) | Self::Watch(_) => false,
+            Self::Output(_) | Self::Run(_) | Self::Watch(_) | Self::Threads(_) => false,
         }
     }
 }

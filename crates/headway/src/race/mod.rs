@@ -17,6 +17,7 @@ use headway_sim::Content;
 use headway_sim::race::{self, Entrant, OracleOutcome, RunSettings, Scenario, summarize};
 use headway_trace::TimeSequence;
 use indicatif::{ProgressBar, ProgressStyle};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 pub(crate) use arguments::Arguments;
@@ -36,13 +37,21 @@ pub(crate) fn run(arguments: &Arguments, words: &[String]) -> Result<(), RaceErr
         None => None,
     };
     let watched = match arguments.watch.address() {
-        Some(address) => Some(Watched::start(address, &senders, arguments.runs, command_line(words))?),
+        Some(address) => {
+            let runs = (arguments.runs, arguments.pace);
+            Some(Watched::start(address, &senders, runs, command_line(words))?)
+        }
         None => None,
     };
     for directory in [&arguments.pcap, &arguments.qlog].into_iter().flatten() {
         output::create_directory(directory)?;
     }
-    let results = race_all(arguments, &settings.scenario, &content, (&senders, watched.as_ref()))?;
+    let run = || race_all(arguments, &settings.scenario, &content, (&senders, watched.as_ref()));
+    let results = match arguments.pace {
+        // Runs that are held back wait most of the time.
+        Some(_) => ThreadPoolBuilder::new().num_threads(senders.len()).build()?.install(run)?,
+        None => run()?,
+    };
     let summaries = summarize(&results.runs);
     if let Some((path, file)) = report {
         let page = page(&results, &summaries, &command_line(words))?;

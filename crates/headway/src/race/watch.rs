@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration as RealDuration, Instant};
 
 use headway_report::{rate_text, seconds_text, watch};
 use headway_sim::race::{Entrant, RunOutcome, Sample, Sampler};
@@ -13,17 +15,18 @@ pub(super) struct Watched {
     watch: Watch,
     runs: u64,
     finished: Mutex<u64>,
+    pace: Option<f64>,
 }
 
 /// The first interval between samples. It doubles whenever samples are thinned.
 const FIRST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Watched {
-    /// Serves a page for `runs` runs of each sender.
+    /// Serves a page for `runs` runs of each sender; with `pace` so many seconds of a run take a second at least.
     pub(super) fn start(
         address: SocketAddr,
         senders: &[Entrant],
-        runs: u32,
+        (runs, pace): (u32, Option<f64>),
         command: String,
     ) -> Result<Self, WatchError> {
         let names: Vec<String> = senders.iter().map(ToString::to_string).collect();
@@ -35,17 +38,20 @@ impl Watched {
             watch: Watch::start(address, description)?,
             runs: u64::from(runs) * senders.len() as u64,
             finished: Mutex::new(0),
+            pace,
         };
         watched.progress(0);
         Ok(watched)
     }
 
     /// A run begins.
+    #[expect(clippy::disallowed_methods, reason = "a run that is held back follows the clock")]
     pub(super) fn run(&self, sender: Entrant, seed: u64) -> RunSamples<'_> {
         let source = self.watch.begin(&sender.to_string(), &seed.to_string());
         RunSamples {
             watched: self,
             source,
+            began: Instant::now(),
             next: Duration::ZERO,
             interval: FIRST_INTERVAL,
             count: 0,
@@ -72,7 +78,7 @@ fn panels() -> [Panel; 6] {
         Panel::of_bit_rate(
             "Goodput",
             0,
-            "What the receiver has got in order, over a hundredth of the time shown.",
+            "What the receiver has got in order, over a hundredth of the time shown; on a logarithmic axis, over a tenth of the time so far.",
         ),
         Panel::of_value("Congestion window", "B", 1, "The sender's cwnd."),
         Panel::of_value("Round-trip time", "ms", 2, "The sender's smoothed RTT."),
@@ -96,6 +102,7 @@ fn panels() -> [Panel; 6] {
 pub(super) struct RunSamples<'a> {
     watched: &'a Watched,
     source: SourceId,
+    began: Instant,
     next: Duration,
     interval: Duration,
     count: usize,
@@ -111,6 +118,11 @@ impl Sampler for RunSamples<'_> {
         // The run may end with an event of which there was a sample.
         if self.last.replace(sample.at) == Some(sample.at) {
             return;
+        }
+        if let Some(pace) = self.watched.pace {
+            let due =
+                RealDuration::try_from_secs_f64(sample.at.as_secs_f64() / pace).unwrap_or(RealDuration::MAX);
+            sleep(due.saturating_sub(self.began.elapsed()));
         }
         let Sample { delivered_bytes, queue_packets, queue_bytes, losses, sender, causes, .. } = sample;
         let counts = [

@@ -61,6 +61,7 @@ const ONLY_READ: &[(&str, &str)] = &[
     ("headway lab run my.toml --dask", "a cluster: test_dask_command of the Python package"),
     ("headway race --watch", "until it is ended: race/watch"),
     ("headway race --variant headway,modern,sack --runs 3 --watch", "until it is ended: race/watch"),
+    ("headway race --variant modern:bbr,headway --runs 1 --pace 1 --watch", "until it is ended: race/watch"),
     ("headway kernel", "a build with this feature: kernel"),
     ("headway paper run all", "minutes: lab/papers"),
 ];

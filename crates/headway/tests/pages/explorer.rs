@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 use headway_test_fixture::process::say_skipped;
 use serde_json::{Value, json};
 use tempfile::tempdir;
 
 use super::browser::{Browser, SCREENS};
-use super::look::{RECORDER, all_is_well, faults_of};
+use super::look::{RECORDER, all_is_well, faults_of, numbers};
 use crate::HEADWAY;
 
 const EXPERIMENT: &str = r#"
@@ -105,6 +106,28 @@ fn it_looks_well() {
     }
 }
 
+/// What stands beside a value of an ordered axis would be read as another one; over names, series stand side by side on
+/// the ground of the name. A panel says of what its values are.
+#[test]
+fn points_stand_where_they_are_read() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let folder = tempdir().expect("a directory");
+    let Some(page) = explorer(folder.path(), EXPERIMENT, &["--sequences", "0"]) else { return };
+    // How many places to the right points have, and how many of them lie outside of the ground of a name.
+    let places = "(() => { const places = new Map(); eachPlace((point, x) => places.set(drawn.points[point].x + ' ' + drawn.points[point].s, Math.round(x))); \
+                  const grounds = [...document.querySelectorAll('#picture rect[fill=\"var(--line)\"]')].map((rect) => rect.getBoundingClientRect()); \
+                  const isOn = (name, at) => grounds.some(({ left, right }) => left <= at && at <= right); \
+                  const strays = [...places].filter(([name, at]) => grounds.length && isOn(name, at) !== name.startsWith(ODD)); \
+                  return [new Set(places.values()).size, grounds.length, strays.length]; })()";
+    browser.open(&with(&page, "x=axis%3Adelay&c=axis%3Avariant&fx=none"), SCREENS[0]);
+    assert_eq!(numbers(&mut browser, &places.replace("ODD", "'x'")), [2.0, 0.0, 0.0], "values");
+    browser.open(&with(&page, "x=axis%3Avariant&c=axis%3Adelay&fx=none"), SCREENS[0]);
+    assert_eq!(numbers(&mut browser, &places.replace("ODD", "'modern'")), [6.0, 1.0, 0.0], "names");
+    browser.open(&page, SCREENS[0]);
+    let texts = text(&mut browser, "#picture");
+    assert!(texts.contains("share 0%") && texts.contains("share 20%"), "{texts}");
+}
+
 /// The command that the page gives for a run gives the numbers that the page shows of it, all of them.
 #[track_caller]
 fn the_command_gives_the_numbers(browser: &mut Browser, page: &Path) {
@@ -162,6 +185,31 @@ fn a_recorded_link_is_in_the_folder() {
         fs::remove_file(folder.path().join(name)).expect("removed");
     }
     the_command_gives_the_numbers(&mut browser, &page);
+}
+
+/// Who has just run an experiment sees that one.
+#[test]
+fn the_newest_experiment_is_the_first() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let folder = tempdir().expect("a directory");
+    let quick = "title = \"QUICK\"\nruns = 1\n[sweep]\nvariant = [\"headway\"]\n[scenario]\nsize = \"2KB\"\n";
+    for name in ["some", "again", "other"] {
+        fs::write(folder.path().join(format!("{name}.toml")), quick.replace("QUICK", name)).expect("written");
+        HEADWAY.succeed(folder.path(), &["lab", "run", &format!("{name}.toml")]);
+    }
+    // Some systems' files have the time of a tick only.
+    for (name, at) in [("some", 2), ("again", 1), ("other", 3)] {
+        let journal =
+            fs::File::options().append(true).open(folder.path().join(format!("results/{name}/runs.jsonl")));
+        let at = UNIX_EPOCH + Duration::from_secs(at);
+        journal.and_then(|file| file.set_modified(at)).expect("another time");
+    }
+    let words = ["lab", "explore", "results", "--sequences", "0", "--out", "results/some/explorer"];
+    let Some(page) = explored(folder.path(), &words) else { return };
+    browser.open(&page, SCREENS[0]);
+    assert_eq!(text(&mut browser, "#title"), "other");
+    let names = browser.evaluate("[...document.forms[0].elements.e.options].map(({ text }) => text)");
+    assert_eq!(names, json!(["other", "some", "again"]));
 }
 
 /// What is chosen with the lists is in the address; the address gives the same view again.

@@ -54,9 +54,13 @@ fn a_measurement() {
     let port = line.trim().rsplit_once(':').expect("a port").1;
     let words = ["perf", "client", "127.0.0.1", "--kernel", "--port", port, "--rrul", "--parallel", "1"];
     let times = ["--idle", "300ms", "--time", "700ms", "--interval", "100ms", "--report", "rrul.html"];
-    HEADWAY.succeed(&folder, &[&words[..], &times].concat());
+    let link = "10mbit, one-way delay 150ms";
+    let client = HEADWAY.command(&folder, &[&words[..], &times].concat()).env("HEADWAY_SHELL", link).output();
+    assert!(client.expect("a client").status.success());
     server.wait().expect("its end");
     all_is_well(&mut browser, &folder.join("rrul.html"));
+    let text = browser.evaluate("document.querySelector('main').innerText");
+    assert!(text.as_str().is_some_and(|text| text.contains(link)), "{text}");
 }
 
 #[test]

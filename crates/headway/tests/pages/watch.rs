@@ -10,7 +10,7 @@ use tempfile::tempdir;
 
 use super::browser::{Browser, SCREENS, Screen};
 use super::gateways::Gateways;
-use super::look::{RECORDER, all_is_well_in};
+use super::look::{RECORDER, all_is_well_in, faults_of};
 use crate::HEADWAY;
 
 /// Keeps its promise when an expression of the page has become true, and what is drawn is on the screen.
@@ -101,6 +101,29 @@ fn a_race() {
          .map(({ panel }) => panel.title)",
     );
     assert_eq!(empty, json!([]));
+    // On a wide screen no table has to be scrolled.
+    visit(&mut browser, &page, SCREENS[0], ENDED);
+    let cut = "[...document.querySelectorAll('#panels .scroll')].filter((box) => box.scrollWidth > box.clientWidth).length";
+    assert_eq!(browser.evaluate(cut), json!(0));
+}
+
+/// Beside one that takes a hundred times as long a quick sender has more than an upright line.
+#[test]
+fn a_quick_sender_is_seen_beside_a_slow_one() {
+    let Some(mut browser) = Browser::start(RECORDER) else { return };
+    let folder = tempdir().expect("a directory");
+    let words = ["race", "--variant", "newreno,headway", "--runs", "1", "--size", "500KB", "--watch"];
+    let Some(page) = LivePage::start(HEADWAY.command(folder.path(), &words)) else { return };
+    visit(&mut browser, &page, SCREENS[0], ENDED);
+    let width = "(() => { const { plot, lines } = charts[0], { times } = lines.at(-1); \
+                 const [from, to] = [Math.max(times[0], plot.scales.x.min), times.at(-1)].map((at) => plot.valToPos(at, 'x')); \
+                 return (to - from) / plot.over.clientWidth; })()";
+    let logarithmic = browser.evaluate(width).as_f64().expect("a share");
+    assert!(logarithmic > 0.15, "headway has {logarithmic} of the width");
+    assert_eq!(faults_of(&mut browser), [""; 0]);
+    browser.evaluate("controls.elements.logarithmic.click()");
+    let linear = browser.evaluate(width).as_f64().expect("a share");
+    assert!(linear < 0.05, "headway has {linear} of the width");
 }
 
 #[test]
@@ -109,6 +132,7 @@ fn a_race_is_explored_by_keys() {
     let folder = tempdir().expect("a directory");
     let Some(page) = LivePage::start(HEADWAY.command(folder.path(), &RACE)) else { return };
     visit(&mut browser, &page, SCREENS[0], ENDED);
+    browser.evaluate("controls.elements.logarithmic.checked && controls.elements.logarithmic.click()");
     assert_eq!(column(&mut browser, 2), ["–"; 3], "no line yet");
     let all = span(&mut browser);
     browser.evaluate("document.querySelector('.picture').focus()");

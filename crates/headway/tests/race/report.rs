@@ -56,6 +56,53 @@ fn there_is_a_graph_for_each_sender_and_bars_for_all() {
     assert_eq!(page.matches("class=\"plot sequence\"").count(), 1);
 }
 
+/// The pictures come first, and a sender has one colour in all of them.
+#[test]
+fn a_sender_has_one_colour() {
+    let directory = tempdir().expect("a directory");
+    // The colours of those that are no names of their own depend on the others: the oracle has no line.
+    let senders = ["--variant", "oracle,modern:bbr,sack,modern:newreno,headway"];
+    let page = page(directory.path(), &[&SHORT[..], &senders].concat(), "page.html");
+    let between = |from: &str, to: &str| {
+        let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no {from}"));
+        rest.split_once(to).unwrap_or_else(|| panic!("no {to}")).0
+    };
+    let colours = |text: &str, before: &str| -> Vec<String> {
+        text.split(before).skip(1).map(|rest| rest[..7].to_owned()).collect()
+    };
+    let (before_table, _) = page.split_once("id=\"results\"").expect("a table");
+    assert!(before_table.contains("aria-label=\"Median time of each sender"), "a table first");
+    let overlay = between("id=\"overlay\"", "</figure>");
+    let legend = colours(
+        overlay.split_once("class=\"legend\"").expect("a legend").1,
+        "<polyline fill=\"none\" opacity=\"1\" stroke=\"",
+    );
+    let legend: Vec<&String> = legend.iter().collect();
+    let zoomed: Vec<String> =
+        (0..4).map(|place| colours(&page, &format!("--series-{place}: "))[0].clone()).collect();
+    let mut rows = colours(between("<h3>Time</h3>", "</svg>"), "stroke=\"");
+    rows.retain(|colour| zoomed.contains(colour));
+    rows.dedup();
+    assert_eq!(rows, zoomed, "beside each other, and zoomed");
+    for (place, colour) in zoomed.iter().enumerate() {
+        assert!(legend.contains(&colour), "{place}: {legend:?}");
+    }
+}
+
+#[test]
+fn lines_that_coincide_are_said() {
+    let directory = tempdir().expect("a directory");
+    let words =
+        ["race", "--runs", "1", "--damage", "none", "--size", "300KB", "--variant", "sack,headway,hack+sack"];
+    let page = page(directory.path(), &words, "page.html");
+    assert!(
+        page.contains("The lines of sack, hack+sack coincide: that of hack+sack is seen."),
+        "{}",
+        page.len()
+    );
+    assert_eq!(page.matches(" coincide").count(), 1);
+}
+
 #[test]
 fn the_page_needs_nothing_else() {
     let directory = tempdir().expect("a directory");

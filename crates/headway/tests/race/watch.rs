@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Instant;
 
 use headway_test_fixture::live_page::LivePage;
 use headway_test_fixture::process::wait_until;
@@ -59,6 +60,27 @@ fn a_race_that_is_watched_gives_the_same_bytes() {
             [&plain, &watched].map(|folder| fs::read(folder.path().join(name)).expect("a file"));
         assert!(one == other, "{name} differs");
     }
+}
+
+/// A sleep may last longer than it should, and never less.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a pace is one of the clock")]
+fn a_paced_race_is_no_faster_than_the_clock() {
+    const PACE: f64 = 20.0;
+    let folder = tempdir().expect("a directory");
+    let words = ["race", "--size", "200KB", "--runs", "1", "--variant", "modern,headway", "--pace", "20"];
+    let began = Instant::now();
+    let command = HEADWAY.command(folder.path(), &[&words[..], &["--watch"]].concat());
+    let Some(page) = LivePage::start(command) else { return };
+    wait_until("the end of the race", || page.has_said(STAYS));
+    let lasted = began.elapsed().as_secs_f64();
+    let (items, _) = told(&page, &[]);
+    let times = of_kind(&items, "sample").into_iter().filter_map(|item| item[2][0].as_f64());
+    let longest = times.fold(0.0, f64::max);
+    assert!(longest > 1.0 && lasted * PACE >= longest, "{longest} s of a run in {lasted} s");
+    let refused = HEADWAY.run(folder.path(), &["race", "--pace", "0", "--watch"]);
+    let complaint = String::from_utf8_lossy(&refused.stderr);
+    assert!(complaint.contains("expected between 0.001 and 1000000"), "{complaint}");
 }
 
 #[test]

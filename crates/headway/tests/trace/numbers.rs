@@ -146,6 +146,17 @@ fn damage_shows_where_it_arrived_and_special_acks_where_they_were_sent() {
     );
 }
 
+/// The copies at the other end are no packets that were left out.
+#[test]
+fn the_other_end_is_not_ignored() {
+    let directory = tempdir().expect("a directory");
+    let text = trace(directory.path(), "sim-xhack+sack.pcapng", &[]);
+    let document = json("sim-xhack+sack.pcapng", &[]);
+    let count = format!("{} packets", document["left_out"]["elsewhere"]);
+    assert!(text.contains(&format!("Captured elsewhere too: {count};")), "{count}:\n{text}");
+    assert!(!text.contains(&format!("Ignored: {count}")), "{count}:\n{text}");
+}
+
 #[test]
 fn connections_can_be_chosen() {
     let document = json("linux-cubic-reuse.pcap", &["--connection", "3,1"]);

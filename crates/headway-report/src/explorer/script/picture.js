@@ -2,7 +2,7 @@
 
 // More points than these are drawn as pixels: as elements they would take seconds.
 const MOST_ELEMENTS = 3000;
-// Series stand this far from each other over a value of an axis that is no number, where there is room.
+// Series stand this far from each other over a name on the axis, where there is room.
 const GAP = 22;
 let drawn = { hits: [], points: [], chosen: -1 };
 
@@ -21,8 +21,10 @@ function draw(view, data) {
   const { isNumeric } = columns.x, texts = options.x.domain ?? [];
   const room = options.panel / Math.max(1, texts.length) * 0.8 / Math.max(1, series.length);
   const hasLine = isNumeric || texts.every((text) => /^[\d.]/.test(text));
+  if (!hasLine) options.marks.push(bands(texts));
   series.forEach((one, place) => {
-    const dx = isNumeric ? 0 : (place - (series.length - 1) / 2) * Math.min(GAP, room);
+    // Where the axis has an order, what stands beside a value would be read as another one.
+    const dx = hasLine ? 0 : (place - (series.length - 1) / 2) * Math.min(GAP, room);
     const list = bySeries[place];
     options.marks.push(...marks(view, points, list, { one, dx, facets, hits, hasLine }));
   });
@@ -32,6 +34,22 @@ function draw(view, data) {
   pictureBox.replaceChildren(svg);
   legend(series, columns, data);
   drawn = { hits, points, chosen: -1, svg, view, data };
+}
+
+// Every second name of the axis has a ground of its own: what stands on it is of that name.
+function bands(texts) {
+  return (_index, { x }, _values, { marginTop, marginBottom, height }) => {
+    const group = document.createElementNS("http://www.w3.org/2000/svg", "g");
+    const step = texts.length > 1 ? x(texts[1]) - x(texts[0]) : 0;
+    texts.forEach((text, place) => {
+      if (place % 2 === 0 || step === 0) return;
+      const band = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      const box = { x: x(text) - step / 2, y: marginTop, width: step, height: height - marginTop - marginBottom };
+      for (const [key, value] of Object.entries({ ...box, fill: "var(--line)", "fill-opacity": 0.4 })) band.setAttribute(key, value);
+      group.append(band);
+    });
+    return group;
+  };
 }
 
 function marks(view, points, list, { one, dx, facets, hits, hasLine }) {
@@ -87,8 +105,12 @@ function scales(view, { columns, points }, width) {
     return column.texts.filter((text) => there.has(text));
   };
   const panels = fx ? order(fx, "fx") : [""], rows = fy ? order(fy, "fy") : [""];
-  const marginLeft = 64, marginRight = fy ? 90 : 20;
+  const marginLeft = 64, marginRight = fy ? 110 : 20;
   const panel = (width - marginLeft - marginRight) / panels.length;
+  // What a panel is of, in lines that are as long as there is room.
+  const head = (column, most) => (text) => wrapped(`${column.about.label} ${text}`, most);
+  const headOfColumn = fx && head(fx, Math.max(6, Math.floor(panel / 8)));
+  const headLines = fx ? Math.max(...panels.map((text) => headOfColumn(text).split("\n").length)) : 0;
   const title = (column) => column.about.label + (column.about.unit ? ` (${column.about.unit})` : "");
   const numeric = (column, log, room) => ({
     type: log ? "log" : "linear", label: null, grid: true, nice: !log, tickSpacing: room,
@@ -99,22 +121,34 @@ function scales(view, { columns, points }, width) {
   const isCrowded = !x.isNumeric && longest + 8 > panel / Math.max(1, texts.length);
   // Labels that do not fit side by side stand upright; of more than fit even so, some.
   const step = Math.ceil(texts.length / Math.max(1, Math.floor(panel / 17)));
-  const marginBottom = isCrowded ? Math.min(150, longest + 14) : 30;
-  const height = Math.max(140, (width < 560 ? 300 : 400) / Math.sqrt(rows.length)) * rows.length + marginBottom + (fx ? 26 : 0);
+  const marginBottom = isCrowded ? Math.min(230, longest + 14) : 30;
+  const height = Math.max(140, (width < 560 ? 300 : 400) / Math.sqrt(rows.length)) * rows.length + marginBottom + 20 * headLines;
   const shorten = (text, most) => (text.length > most ? text.slice(0, Math.max(1, most - 1)) + "…" : text);
   const titles = document.getElementById("picture-title");
   titles.textContent = `${title(y)} over ${title(x)}`;
   return {
-    panel, height, marginLeft, marginRight, marginBottom, marginTop: fx ? 34 : 14,
+    panel, height, marginLeft, marginRight, marginBottom, marginTop: 14 + 20 * headLines,
     style: { fontSize: "13px", background: "transparent", overflow: "visible" },
     x: x.isNumeric ? numeric(x, view.lx, 70) : {
       type: "point", domain: texts, label: null, tickRotate: isCrowded ? -90 : 0,
-      ticks: texts.filter((_, place) => place % step === 0), tickFormat: (text) => shorten(text, 20),
+      ticks: texts.filter((_, place) => place % step === 0), tickFormat: (text) => shorten(text, 30),
     },
     y: { ...numeric(y, view.ly, 40), zero: !view.ly && points.every((point) => point.y >= 0) },
-    fx: fx ? { domain: panels, label: null, tickFormat: (text) => shorten(text, Math.floor(panel / 8)) } : undefined,
-    fy: fy ? { domain: rows, label: null, tickFormat: (text) => shorten(text, 11) } : undefined,
+    fx: fx ? { domain: panels, label: null, tickFormat: headOfColumn } : undefined,
+    fy: fy ? { domain: rows, label: null, tickFormat: head(fy, 13) } : undefined,
   };
+}
+
+// In lines of at most so many letters: between words, or within those that are longer.
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const joined = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (joined.length <= most) { lines[lines.length - 1] = joined; continue; }
+    const parts = word.match(new RegExp(`.{1,${most}}`, "gu")) ?? [];
+    lines.push(...parts);
+  }
+  return lines.filter(Boolean).join("\n");
 }
 
 // Few letters for large and for small numbers.

@@ -1,11 +1,13 @@
 // A picture with its table: a line for each group that is shown, or for each count of one group.
 
 // Of the table. On narrow screens there is less.
-const COLUMNS = [["", ""], ["latest", ""], ["at the line", ""], ["least", "less"], ["mean", "less"], ["most", ""]];
+const COLUMNS = [["", ""], ["latest", ""], ["at the pointer", ""], ["least", "less"], ["mean", "less"], ["most", ""]];
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2, 1, 2, 1, 2]];
 const COLOURS = 9;
-// The span of time that all pictures show; `null`: all.
-const view = { span: null };
+// Between two labels at an axis of time, at least.
+const SPACE = 70;
+// The span of time that all pictures show; `null`: all. Of a logarithmic axis where it begins; `null`: it is linear.
+const view = { span: null, first: null };
 
 const colourOf = (look) => `--series-${look % COLOURS}`;
 const inkOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -67,9 +69,9 @@ class Chart {
         sync: { key: "headway" }, drag: { x: true, y: false, setScale: false }, points: { size: 7 },
         bind: { dblclick: () => () => { chart.look(null); return null; } },
       },
-      scales: { x: { time: false, range: (_, low, high) => rangeOfTime(low, high) }, y: { range: (_, low, high) => rangeOfValues(low, high) } },
+      scales: { x: { time: false, distr: view.first === null ? 1 : 3, range: (_, low, high) => rangeOfTime(low, high) }, y: { range: (_, low, high) => rangeOfValues(low, high) } },
       axes: [
-        { ...axis, size: 34, space: 70, values: (_, splits) => splits.map(clock) },
+        { ...axis, size: 34, space: SPACE, filter: marked, values: (_, splits) => splits.map((at) => (at === null ? null : clock(at))) },
         { ...axis, size: 62, space: 34, values: (_, splits) => splits.map(tick) },
       ],
       series: [{}, ...lines.map(({ name, look }) => ({ label: name, stroke: inkOf(colourOf(look)), width: 1.6, dash: dashOf(look), points: { show: false } }))],
@@ -96,7 +98,7 @@ class Chart {
     if (this.isOfOne) this.fillChoice(sources);
     const one = this.isOfOne ? sources.find(({ group }) => group === this.choice.value) : null;
     const span = view.span ?? [0, Math.max(0, ...sources.map((source) => timesOf(source).at(-1) ?? 0))];
-    const window = feed.description.time === "virtual" ? (span[1] - span[0]) / 100 : 0;
+    const window = (at) => (feed.description.time !== "virtual" ? 0 : view.first === null ? (span[1] - span[0]) / 100 : at / 10);
     const line = (source, part, name, look) => ({ name, look, times: timesOf(source), values: lineOf(source, part, window) });
     this.lines = this.isOfOne
       ? (one ? panel.lines.map((part, place) => line(one, part, part.label, place)) : [])
@@ -151,13 +153,9 @@ class Chart {
 
   press(event) {
     const { plot } = this;
-    const [low, high] = [plot.scales.x.min, plot.scales.x.max];
     const width = plot.over.clientWidth, left = plot.cursor.left >= 0 ? plot.cursor.left : width / 2;
     const move = (to) => this.moveLine(plot.posToVal(Math.min(Math.max(to, 0), width), "x"));
-    const zoom = (factor) => {
-      const middle = plot.posToVal(left, "x");
-      this.look([middle - (middle - low) * factor, middle + (high - middle) * factor]);
-    };
+    const zoom = (factor) => this.look([left - left * factor, left + (width - left) * factor].map((to) => plot.posToVal(to, "x")));
     const step = width / (event.shiftKey ? 10 : 100);
     const actions = {
       ArrowLeft: () => move(left - step), ArrowRight: () => move(left + step), Home: () => move(0), End: () => move(width),
@@ -169,7 +167,7 @@ class Chart {
   }
 }
 
-const keyOf = (lines) => lines.map(({ name, look }) => `${name} ${look}`).join("\n") + matchMedia("(prefers-color-scheme: dark)").matches;
+const keyOf = (lines) => lines.map(({ name, look }) => `${name} ${look}`).join("\n") + matchMedia("(prefers-color-scheme: dark)").matches + (view.first === null);
 
 // All lines on one list of times, as uPlot wants them. Lines go on where another has a time of its own.
 function joined(lines) {
@@ -177,7 +175,19 @@ function joined(lines) {
   return drawn.length ? uPlot.join(drawn) : [[]];
 }
 
+// Which marks of an axis of time have a label: of a logarithmic one as many as there is room for.
+function marked(plot, splits) {
+  if (view.first === null) return splits;
+  const { min, max } = plot.scales.x, decade = plot.over.clientWidth / Math.log10(max / min);
+  const digits = ["125", "13", "1"].find((digits) => decade * Math.log10(digits === "125" ? 2 : 3) >= SPACE) ?? "1";
+  return splits.map((at) => (digits.includes(at.toExponential()[0]) ? at : null));
+}
+
 function rangeOfTime(low, high) {
+  if (view.first !== null) {
+    const [from, until] = view.span ?? [0, high ?? 0];
+    return [Math.max(from, view.first), Math.max(until, 2 * view.first)];
+  }
   if (view.span) return view.span;
   return low === null || low === high ? [0, (low ?? 0) + 1] : [Math.min(0, low), high];
 }

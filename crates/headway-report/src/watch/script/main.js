@@ -1,7 +1,8 @@
 // The choices, and when what is drawn.
 
 const controls = document.getElementById("controls");
-const chosen = { run: "", span: "", isPaused: false, hidden: new Set() };
+// `isLogarithmic`: `null` until someone chooses.
+const chosen = { run: "", span: "", isLogarithmic: null, isPaused: false, hidden: new Set() };
 let charts = [];
 
 // How each group looks, also those that come later.
@@ -18,8 +19,8 @@ function begin() {
   document.title = description.title;
   groups.looks = new Map(description.looks);
   document.getElementById("command").textContent = description.command;
-  document.getElementById("run-choice").hidden = description.time !== "virtual";
   const isRace = description.time === "virtual";
+  for (const id of ["run-choice", "logarithmic-choice"]) document.getElementById(id).hidden = !isRace;
   const spans = isRace ? [["first", "to the end of the shortest run"]] : [["60", "last minute"], ["600", "last 10 minutes"], ["3600", "last hour"]];
   controls.elements.span.replaceChildren(...[["", "all"], ...spans].map(([value, text]) => element("option", { value }, text)));
   charts = description.panels.map((panel) => new Chart(panel, { groups, look, moveLine, redraw: draw }));
@@ -46,8 +47,21 @@ function draw() {
   if (chosen.span === "first") view.span = [0, Math.min(...ends.filter((end) => end > 0), Infinity)];
   else if (chosen.span !== "") view.span = [Math.max(0, Math.max(0, ...ends) - Number(chosen.span)), Math.max(1, ...ends)];
   if (view.span && !Number.isFinite(view.span[1])) view.span = null;
+  view.first = firstOfLogarithmic(drawn);
   for (const chart of charts) chart.draw(drawn);
   document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+}
+
+// Where a logarithmic axis of time begins: when the first bytes arrive. `null`: the axis is linear.
+function firstOfLogarithmic(drawn) {
+  if (feed.description.time !== "virtual") return null;
+  const ends = (sources) => sources.map((source) => timesOf(source).at(-1) ?? 0).filter((end) => end > 0);
+  // On a linear axis the quick ones would be upright lines.
+  const isLogarithmic = chosen.isLogarithmic ?? Math.max(...ends(drawn)) > 10 * Math.min(...ends(drawn.filter(({ note }) => note !== null)));
+  controls.elements.logarithmic.checked = isLogarithmic;
+  const begun = drawn.map((source) => timesOf(source).find((at, place) => at > 0 && source.columns[1][place] > 0));
+  const first = Math.min(...begun.filter((at) => at !== undefined));
+  return isLogarithmic && Number.isFinite(first) ? first : null;
 }
 
 // A source of each group: the chosen run, or that of the highest seed with samples, as runs may come in any order. Groups that are known from the beginning keep
@@ -109,6 +123,7 @@ controls.elements.span.onchange = ({ target }) => {
   view.span = null;
   draw();
 };
+controls.elements.logarithmic.onchange = ({ target }) => { chosen.isLogarithmic = target.checked; draw(); };
 document.getElementById("pause").onclick = ({ currentTarget }) => {
   chosen.isPaused = !chosen.isPaused;
   currentTarget.ariaPressed = String(chosen.isPaused);

@@ -69,13 +69,13 @@ function forgetOne() {
 
 const timesOf = (source) => source.columns[0] ?? [];
 
-// A line of a picture: the value itself, or the rate at which a count of bytes grows, over `window` seconds at least.
+// A line of a picture: the value itself, or the rate at which a count of bytes grows, over `window` seconds of its time at least.
 function lineOf(source, { value, is_bit_rate: isBitRate }, window) {
   const times = timesOf(source), values = source.columns[value + 1] ?? [];
   if (!isBitRate) return values;
   let from = 0;
   return values.map((now, place) => {
-    while (from + 1 < place && times[place] - times[from + 1] >= window) from += 1;
+    while (from + 1 < place && times[place] - times[from + 1] >= window(times[place])) from += 1;
     const seconds = times[place] - times[from];
     // Where the counts were begun anew, nothing is known.
     return seconds > 0 && now >= values[from] ? ((now - values[from]) * 8) / seconds : null;
