@@ -10,6 +10,7 @@ this package, in the command `headway`, and on every machine.
 
 from headway._native import fingerprint, version
 from headway.captures import Trace, trace
+from headway.controllers import Ack, Controller, Loss, LostSegment
 from headway.errors import Error, InputError
 from headway.experiments import Experiment, Results, papers
 from headway.network import Arrival, Connection, Host, Link, Listener, Notification, nanoseconds
@@ -20,14 +21,18 @@ __version__ = version()
 
 __all__ = [
     "VARIANTS",
+    "Ack",
     "Arrival",
     "Connection",
+    "Controller",
     "Error",
     "Experiment",
     "Host",
     "InputError",
     "Link",
     "Listener",
+    "Loss",
+    "LostSegment",
     "Notification",
     "Results",
     "Run",

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
 
+from headway.controllers import Maker
 from headway.network import Failure, Happening, State, Time, Verdict
 
 Progress = Callable[[int, int, int], None]
@@ -38,7 +39,14 @@ class Experiment:
 
 class Host:
     mtu: int
-    def __init__(self, address: str, keys: Sequence[tuple[str, str]], name: str, seed: int) -> None: ...
+    def __init__(
+        self,
+        address: str,
+        keys: Sequence[tuple[str, str]],
+        name: str,
+        seed: int,
+        controller: Maker | None = None,
+    ) -> None: ...
     def add_address(self, address: str) -> None: ...
     def set_only_peer(self, local: str, remote: str) -> None: ...
     def listen(self, local: str, backlog: int) -> int: ...
@@ -111,6 +119,7 @@ def race(
     runs: int,
     seed: int,
     progress: Progress | None = None,
+    controller: Maker | None = None,
 ) -> Arrow: ...
 def run(
     given: dict[str, str],
@@ -118,6 +127,7 @@ def run(
     seed: int,
     capture: str | PathLike[str] | None = None,
     limit: int | None = None,
+    controller: Maker | None = None,
 ) -> Recorded: ...
 def trace(files: Sequence[str | PathLike[str]], interface: str | None = None) -> str: ...
 def variants() -> list[str]: ...

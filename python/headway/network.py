@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from headway import _native
 from headway._values import Value, text, whole
+from headway.controllers import Maker
 
 #: A time: nanoseconds since an epoch of your choice as a whole number, or a text with a unit such as "300ms".
 Time = int | str
@@ -78,13 +79,24 @@ class Host:
 
     `keys` are `variant` ("headway" unless given), `profile`, `cc`, `rules`, `window`, `mtu`, `retries` and the features,
     as of a `Scenario`; `dscp` ("EF", or a number) and `ttl`. `name` and `seed` give the host's secrets (sequence numbers, ports): hosts of one network have
-    different names. Without one the name is the address.
+    different names. Without one the name is the address. `controller` is a class of `headway.Controller`, or a function that
+    makes one: the controller of connections where `variant` is "modern:custom", which it is unless given.
     """
 
-    def __init__(self, address: str, *, name: str | None = None, seed: int = 1, **keys: Value | None) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        name: str | None = None,
+        seed: int = 1,
+        controller: Maker | None = None,
+        **keys: Value | None,
+    ) -> None:
         self._address = address
         name = address if name is None else name
-        self._native = _native.Host(address, _pairs(keys), name, whole("seed", seed))
+        if controller is not None:
+            keys = {"variant": "modern:custom", **keys}
+        self._native = _native.Host(address, _pairs(keys), name, whole("seed", seed), controller)
 
     @property
     def mtu(self) -> int:

@@ -17,12 +17,12 @@ class Scenario:
     * rules (literal|default): How special ACKs are answered: as the paper's section 3.3 says and no more, or
       by the rules that make HACK work. Default: default.
     * variant (NAME): The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern,
-      modern+hack, headway; each perhaps with a congestion controller, as in headway:cubic; reno, cubic, bbr
-      and draft-bbr, which are modern with this controller; and oracle, which knows every hit at once.
-      Default: every sender in turn; files name one.
-    * cc (newreno|cubic|bbr|draft-bbr): The congestion controller of senders that name none themselves; bbr is
-      modified BBR, draft-bbr BBRv3 as in draft-ietf-ccwg-bbr-06. Default: the sender's own: bbr of headway,
-      cubic of modern.
+      modern+hack, headway; each perhaps with a congestion controller of cc, as in headway:cubic; such a
+      controller alone, which is modern with it; and oracle, which knows every hit at once. Default: every
+      sender in turn; files name one.
+    * cc (newreno|cubic|bbr|draft-bbr|copa|vivace): The congestion controller of senders that name none
+      themselves; bbr is modified BBR, draft-bbr BBRv3 as in draft-ietf-ccwg-bbr-06, copa and vivace (PCC) are
+      those of NSDI 2018. Default: the sender's own: bbr of headway, cubic of modern.
     * tlp (on|off): Tail loss probes (RFC 8985). Default: as the sender has it.
     * prr (on|off): Proportional rate reduction (RFC 6937). Default: as the sender has it.
     * frto (on|off): Forward RTO-recovery (RFC 5682). Default: as the sender has it.

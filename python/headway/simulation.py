@@ -10,10 +10,12 @@ from headway import _native
 from headway._progress import Progress, reported
 from headway._tables import table
 from headway._values import whole
+from headway.controllers import Maker
 from headway.errors import InputError
 from headway.scenario import Scenario
 
-#: Every sender: those of the papers, ours, and the oracle. A controller may follow: "modern:bbr" (modified BBR), "modern:draft-bbr".
+#: Every sender: those of the papers, ours, and the oracle. A controller of `cc` may follow: "modern:bbr"; "modern:custom" is one of
+#: your own (`headway.Controller`).
 VARIANTS: tuple[str, ...] = tuple(_native.variants())
 
 
@@ -24,21 +26,25 @@ def race(
     seed: int = 1,
     *,
     progress: Progress = None,
+    controller: Maker | None = None,
 ) -> pa.Table:
     """Runs each of the senders over the scenario with each of `runs` seeds, from `seed` on, over all cores.
 
     A row is a run, and has the columns of `headway lab` (`headway.columns()`), with the controller in `variant`: "modern:bbr". With the same seed all senders meet the same
     damage. Without `variants` all senders are raced except the oracle, or that of the scenario. Numbers are those of
-    `headway race --json` with the same options.
+    `headway race --json` with the same options. `controller` is that of senders that are called `custom`, also beside the one that is raced:
+    a class of `headway.Controller`, or a function that makes one. With it alone, "modern:custom" is raced.
     """
     scenario = _checked(scenario)
     if isinstance(variants, str):
         variants = [variants]
     if variants is None:
-        own = scenario.given.get("variant")
+        own = _sender(scenario, controller)
         variants = [own] if own else [name for name in VARIANTS if name != "oracle"]
     with reported(progress) as report:
-        return table(_native.race(scenario.given, list(variants), whole("runs", runs), whole("seed", seed), report))
+        return table(
+            _native.race(scenario.given, list(variants), whole("runs", runs), whole("seed", seed), report, controller)
+        )
 
 
 class Run:
@@ -78,22 +84,29 @@ def run(
     *,
     capture: str | PathLike[str] | None = None,
     limit: int | None = 2_000_000,
+    controller: Maker | None = None,
 ) -> Run:
     """Runs one sender with one seed: that of the scenario, or headway's. With `capture`, all packets are written to this
     file too (pcapng, both ends). The oracle is no TCP: nothing is recorded of it but its metrics. Events and packets
     are held in memory, some 170 bytes each and 430 while they are collected: a run that has more than
-    `limit` of them is ended, and raises `headway.InputError`. Longer runs are for `race`, which holds none.
+    `limit` of them is ended, and raises `headway.InputError`. Longer runs are for `race`, which holds none. `controller` is
+    that of `race`.
     """
     scenario = _checked(scenario)
-    variant = variant or scenario.given.get("variant") or "headway"
+    variant = variant or _sender(scenario, controller) or "headway"
     limit = None if limit is None else whole("limit", limit)
-    return Run(_native.run(scenario.given, variant, whole("seed", seed), capture, limit))
+    return Run(_native.run(scenario.given, variant, whole("seed", seed), capture, limit, controller))
 
 
 def columns() -> pa.Table:
     """The columns of a table of runs: name, type, meaning."""
     names, types, meanings = zip(*_native.columns(), strict=True)
     return pa.table({"name": names, "type": types, "meaning": meanings})
+
+
+def _sender(scenario: Scenario, controller: Maker | None) -> str | None:
+    """The sender where none is named."""
+    return scenario.given.get("variant") or (None if controller is None else "modern:custom")
 
 
 def _checked(scenario: Scenario | None) -> Scenario:

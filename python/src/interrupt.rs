@@ -29,6 +29,10 @@ impl Stop {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Tap for Stop {
@@ -90,7 +94,9 @@ pub(crate) fn beside_python<T: Send>(
             while receive.recv_timeout(TURN) == Err(RecvTimeoutError::Timeout) {
                 if raised.is_none() {
                     raised = Python::attach(|py| turn(py, progress.as_ref(), state)).err();
-                    state.stopped.0.store(raised.is_some(), Ordering::Relaxed);
+                    if raised.is_some() {
+                        state.stopped.set();
+                    }
                 }
             }
             thread.join()

@@ -4,6 +4,7 @@
 
 mod arrow;
 mod capture_file;
+mod controller;
 mod error;
 mod experiment;
 mod interrupt;

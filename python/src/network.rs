@@ -6,8 +6,10 @@ use headway_embed::records::{Fields, LINK_COUNTERS, PATH_COUNTS, STATISTICS};
 use headway_embed::{EmbeddedHost, EmbeddedLink, Error, Keys, NEVER, names};
 use headway_units::Duration;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 
+use crate::controller::{Raised, custom, is_inside};
 use crate::error::{failure, input};
 
 /// What a host or link is made with, as pairs of text.
@@ -15,7 +17,11 @@ type Pairs = Vec<(String, String)>;
 
 /// A host; its connections and listeners are numbers. Calls of several threads take turns.
 #[pyclass(frozen, module = "headway._native", name = "Host")]
-pub(crate) struct NativeHost(Mutex<Entry>);
+pub(crate) struct NativeHost {
+    entry: Mutex<Entry>,
+    /// What a controller raised in a call.
+    raised: Raised,
+}
 
 /// A host, with the buffer that it writes its packets into.
 struct Entry {
@@ -25,23 +31,38 @@ struct Entry {
 
 impl NativeHost {
     fn entry(&self) -> PyResult<MutexGuard<'_, Entry>> {
-        self.0.lock().map_err(|_| unusable())
+        if is_inside() {
+            return Err(failure("a controller cannot call a host: expected to be called by one"));
+        }
+        // A controller of another thread may need Python while this one waits.
+        Python::attach(|py| self.entry.lock_py_attached(py)).map_err(|_| unusable())
     }
 
     /// A call on the host.
     fn call<T>(&self, work: impl FnOnce(&mut EmbeddedHost) -> Result<T, Error>) -> PyResult<T> {
-        work(&mut self.entry()?.host).map_err(of_embedded)
+        let result = work(&mut self.entry()?.host).map_err(of_embedded);
+        self.raised.check()?;
+        result
     }
 }
 
 #[pymethods]
 impl NativeHost {
     #[new]
-    fn new(address: &str, keys: Pairs, name: &str, seed: u64) -> PyResult<Self> {
+    #[pyo3(signature = (address, keys, name, seed, controller=None))]
+    fn new(
+        address: &str,
+        keys: Pairs,
+        name: &str,
+        seed: u64,
+        controller: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let keys = Keys::from_pairs(keys).map_err(of_embedded)?;
-        let host = EmbeddedHost::new(address, &keys, name, seed).map_err(of_embedded)?;
+        let raised = Raised::default();
+        let custom = controller.map(|maker| custom(maker, &raised)).transpose()?;
+        let host = EmbeddedHost::with_controllers(address, &keys, name, seed, custom).map_err(of_embedded)?;
         let packet = vec![0; host.mtu()];
-        Ok(Self(Mutex::new(Entry { host, packet })))
+        Ok(Self { entry: Mutex::new(Entry { host, packet }), raised })
     }
 
     #[getter]
@@ -179,6 +200,7 @@ impl NativeHost {
         while let Some(len) = host.poll_transmit(now, packet).map_err(of_embedded)? {
             packets.push(PyBytes::new(py, &packet[..len]));
         }
+        self.raised.check()?;
         Ok(packets)
     }
 

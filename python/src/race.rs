@@ -6,11 +6,13 @@ use headway_sim::Content;
 use headway_sim::race::{
     self as simulator, Entrant, OracleOutcome, RunError, RunMetrics, RunSettings, UnknownName,
 };
+use headway_tcp::congestion::Algorithm;
 use headway_units::Size;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrow::{Arrow, Table};
+use crate::controller::{Raised, custom};
 use crate::error::{input, of_run};
 use crate::interrupt::{Work, beside_python};
 use crate::keys::{Given, settings};
@@ -20,7 +22,7 @@ const MAX_RUNS: u64 = 1_000_000;
 
 /// Runs each of the senders with each of the seeds from `seed` on. The rows are in the order of the senders.
 #[pyfunction]
-#[pyo3(signature = (given, variants, runs, seed, progress=None))]
+#[pyo3(signature = (given, variants, runs, seed, progress=None, controller=None))]
 pub(crate) fn race(
     py: Python<'_>,
     given: Given,
@@ -28,8 +30,10 @@ pub(crate) fn race(
     runs: u64,
     seed: u64,
     progress: Option<Bound<'_, PyAny>>,
+    controller: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Arrow> {
-    let settings = settings(&given)?;
+    let mut settings = settings(&given)?;
+    let raised = give_controller(&mut settings, controller.as_ref())?;
     if !(1..=MAX_RUNS).contains(&runs) {
         return Err(input(format!("runs: {runs}: expected between 1 and {MAX_RUNS}")));
     }
@@ -38,11 +42,25 @@ pub(crate) fn race(
     }
     let senders = entrants(&settings, &variants)?;
     let seeds = seed..seed + runs;
-    let rows = beside_python(py, progress.as_ref(), |work| make(&settings, &senders, seeds, work))?;
+    let rows = beside_python(py, progress.as_ref(), |work| {
+        raised.stops(work.stop());
+        make(&settings, &senders, seeds, work)
+    })?;
+    raised.check()?;
     // What was interrupted has raised an exception.
     let rows = rows.map_err(of_run)?.unwrap_or_default();
     let records = rows.into_iter().map(|(sender, row)| record(&parameters_of(&settings, sender), None, &row));
     Table::of_records(records.collect())
+}
+
+/// Gives senders that are called `custom` their controllers. What they raise is asked for in the end.
+pub(crate) fn give_controller(
+    settings: &mut Settings,
+    controller: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Raised> {
+    let raised = Raised::default();
+    settings.scenario.custom = controller.map(|maker| custom(maker, &raised)).transpose()?;
+    Ok(raised)
 }
 
 /// The senders of these names, each once, each of which can send in the scenario.
@@ -60,12 +78,21 @@ pub(crate) fn entrants(settings: &Settings, names: &[String]) -> PyResult<Vec<En
     if senders.is_empty() {
         return Err(input("variant: expected at least one sender, such as \"headway\""));
     }
+    let scenario = &settings.scenario;
+    let tcps = senders.iter().filter_map(|sender| sender.tcp());
+    let beside = scenario.companions.iter().map(|other| other.sender);
+    let mut all = tcps.chain(beside).chain(scenario.trunk.as_ref().map(|trunk| trunk.sender));
+    if scenario.custom.is_some() && all.all(|sender| sender.congestion != Some(Algorithm::Custom)) {
+        return Err(input(
+            "controller: no sender has it: expected one that is called custom, such as \"modern:custom\"",
+        ));
+    }
     Ok(senders)
 }
 
 /// What else would have done; behind a colon the controllers are listed.
 fn more(name: &str) -> &'static str {
-    if name.contains(':') { "" } else { " (or newreno, cubic, draft-bbr); or oracle" }
+    if name.contains(':') { "" } else { " (or newreno); or oracle" }
 }
 
 /// The values of the columns of parameters. As in the JSON of a race, the sender's name has its controller: who groups by it means that.

@@ -21,7 +21,7 @@ use crate::capture_file::CaptureFile;
 use crate::error::{failure, input, of_run};
 use crate::interrupt::{Stop, beside_python};
 use crate::keys::{Given, settings};
-use crate::race::{content, entrants, parameters_of};
+use crate::race::{content, entrants, give_controller, parameters_of};
 
 /// What was recorded of a run.
 #[pyclass(frozen, module = "headway._native")]
@@ -40,7 +40,7 @@ pub(crate) struct Recorded {
 /// Runs one sender with one seed. With `capture`, all packets are written to this file (pcapng). A run with more events
 /// and packets than `limit` is ended.
 #[pyfunction]
-#[pyo3(signature = (given, variant, seed, capture=None, limit=None))]
+#[pyo3(signature = (given, variant, seed, capture=None, limit=None, controller=None))]
 pub(crate) fn run(
     py: Python<'_>,
     given: Given,
@@ -48,8 +48,10 @@ pub(crate) fn run(
     seed: u64,
     capture: Option<PathBuf>,
     limit: Option<u64>,
+    controller: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Recorded> {
-    let settings = settings(&given)?;
+    let mut settings = settings(&given)?;
+    let raised = give_controller(&mut settings, controller.as_ref())?;
     let entrant = entrants(&settings, &[variant])?.remove(0);
     let file = capture.as_deref().map(|path| {
         let file = CaptureFile::begin(path).map_err(|error| unwritable(path, error.into()))?;
@@ -57,6 +59,7 @@ pub(crate) fn run(
     });
     let file = file.transpose()?;
     let made = beside_python(py, None, |work| {
+        raised.stops(work.stop());
         let recorded = Count { rows: Rc::default(), limit: limit.unwrap_or(u64::MAX), stop: work.stop() };
         let tap = Recorder { file, packets: Packets::new(), recorded: recorded.clone() };
         let content = content(&settings);
@@ -80,6 +83,7 @@ pub(crate) fn run(
         }
         Ok::<_, PyErr>((metrics, events, recording.tap.packets.table.finish()?, time_sequence))
     })?;
+    raised.check()?;
     let (metrics, events, packets, time_sequence) = made?;
     Ok(Recorded {
         metrics: Py::new(py, metrics)?,

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use headway_sim::derive_seed;
+use headway_tcp::congestion::Custom;
 use headway_tcp::{
     ConnectionError, ConnectionId, Endpoints, Host, HostConfig, HostCounters, ListenerId, Notification,
     OnlyPeer, Profile, State, Statistics,
@@ -95,6 +96,22 @@ impl EmbeddedHost {
     ///
     /// The address is none, or a key is unknown or has a value that makes no sense.
     pub fn new(address: &str, keys: &Keys, name: &str, seed: u64) -> Result<Self, Error> {
+        Self::with_controllers(address, keys, name, seed, None)
+    }
+
+    /// As [`new`](Self::new), with the congestion controllers of connections whose sender is called `custom`
+    /// (`variant=modern:custom`).
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_controllers(
+        address: &str,
+        keys: &Keys,
+        name: &str,
+        seed: u64,
+        custom: Option<Custom>,
+    ) -> Result<Self, Error> {
         let address = ip_address(address)?;
         let mut secret = [0; 16];
         for (half, bytes) in secret.chunks_exact_mut(8).enumerate() {
@@ -102,7 +119,7 @@ impl EmbeddedHost {
         }
         Ok(Self {
             host: Host::new(HostConfig::new(address, secret)),
-            profile: settings::profile(keys)?,
+            profile: settings::profile(keys, custom)?,
             only_peer: None,
             connections: Numbers::new(),
             listeners: Vec::new(),

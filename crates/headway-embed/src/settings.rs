@@ -6,6 +6,7 @@ use std::sync::Arc;
 use headway_link::LinkConfig;
 use headway_scenario::{Defaults, Key, Scope, Sender, Settings, Traces};
 use headway_tcp::Profile;
+use headway_tcp::congestion::Custom;
 use headway_wire::{Dscp, UnknownDscp};
 
 use crate::{Error, Keys};
@@ -35,10 +36,11 @@ fn is_of_link(key: &Key) -> bool {
 }
 
 /// What connections of a host are configured with.
-pub(crate) fn profile(keys: &Keys) -> Result<Arc<Profile>, Error> {
+pub(crate) fn profile(keys: &Keys, custom: Option<Custom>) -> Result<Arc<Profile>, Error> {
     let dscp = keys.value(DSCP).map(dscp).transpose()?;
     let hops = keys.value(HOPS).map(hops).transpose()?;
-    let settings = read(&keys.without(DSCP).without(HOPS), is_of_host, &[VARIANT])?;
+    let mut settings = read(&keys.without(DSCP).without(HOPS), is_of_host, &[VARIANT])?;
+    settings.scenario.custom = custom;
     let problem = match settings.sender()? {
         Sender::Ours(entrant) => match entrant.tcp() {
             Some(tcp) => {
@@ -110,16 +112,16 @@ mod tests {
 
     #[test]
     fn a_host_is_headways_unless_it_is_another() {
-        let ours = profile(&Keys::default()).expect("no keys");
+        let ours = profile(&Keys::default(), None).expect("no keys");
         assert_eq!(ours.hack, HackMode::V2);
-        let other = profile(&keys("variant=hack+sack profile=linux22 mtu=576")).expect("keys");
+        let other = profile(&keys("variant=hack+sack profile=linux22 mtu=576"), None).expect("keys");
         assert_eq!((other.hack, other.mtu, other.features.ledger), (HackMode::Hack, 576, false));
-        let partial = profile(&keys("partial=on tlp=off window=256KiB")).expect("keys");
+        let partial = profile(&keys("partial=on tlp=off window=256KiB"), None).expect("keys");
         assert!(partial.features.partial && !partial.features.tlp);
         assert_eq!(partial.receive_buffer, 256 << 10);
-        let marked = profile(&keys("variant=modern dscp=EF ttl=9")).expect("keys");
+        let marked = profile(&keys("variant=modern dscp=EF ttl=9"), None).expect("keys");
         assert_eq!((marked.dscp, marked.hop_limit), (Dscp::EF, 9));
-        let cubic = profile(&keys("variant=headway:cubic")).expect("keys");
+        let cubic = profile(&keys("variant=headway:cubic"), None).expect("keys");
         assert_ne!(cubic.congestion, Variant::Headway.apply(Profile::modern()).congestion);
     }
 
@@ -146,7 +148,7 @@ mod tests {
             ("ttl=0", "ttl: \"0\": expected a whole number from 1 to 255"),
             ("mtu=10", "mtu: \"10\": expected at least 128 bytes"),
         ] {
-            let error = profile(&keys(text)).expect_err(text).to_string();
+            let error = profile(&keys(text), None).expect_err(text).to_string();
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         for (text, expected) in [

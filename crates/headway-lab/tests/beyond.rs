@@ -154,7 +154,7 @@ fn what_does_not_fit_together_names_its_key() {
         (
             "\"sack\"",
             "\"sack:vegas\"",
-            "\"vegas\": expected a congestion controller: reno (or newreno), cubic, bbr or draft-bbr",
+            "\"vegas\": expected a congestion controller: reno (or newreno), cubic, bbr, draft-bbr, copa or vivace",
         ),
         ("size =", "cc = \"tahoe\"\nsize =", "aims.toml:10: cc: \"tahoe\": expected a congestion"),
         ("size =", "duration = \"9s\"\nsize =", "aims.toml:10: duration: a run of fixed duration"),

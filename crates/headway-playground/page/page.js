@@ -19,9 +19,9 @@ const sliders = {
     ["window", "Window", ["32KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"], "1MiB"],
   ],
 };
-const variants = ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack", "modern", "modern:bbr", "modern+hack", "headway", "modern:draft-bbr"];
+const variants = ["newreno", "sack", "hack", "hack+sack", "xhack", "xhack+sack", "modern", "modern:bbr", "modern+hack", "headway", "modern:draft-bbr", "modern:copa", "modern:vivace"];
 const chosen = ["sack", "hack+sack", "modern", "headway"];
-const colours = ["#1f77b4", "#d95f02", "#2f9e44", "#c2255c", "#7048e8", "#b08900", "#0b8f8f", "#9c6644", "#6b7280", "#e03131", "#0c4a6e"];
+const colours = ["#1f77b4", "#d95f02", "#2f9e44", "#c2255c", "#7048e8", "#b08900", "#0b8f8f", "#9c6644", "#6b7280", "#e03131", "#0c4a6e", "#86198f", "#65a30d"];
 
 const $ = (id) => document.getElementById(id);
 const element = (name, attributes = {}, ...children) => {

@@ -255,7 +255,7 @@ fn values_that_make_no_sense_are_refused() {
         ("profile", "linux99", "expected a profile"),
         ("rules", "strict", "expected literal or default"),
         ("variant", "tahoe", "expected one of newreno,"),
-        ("cc", "vegas", "reno (or newreno), cubic, bbr or draft-bbr"),
+        ("cc", "vegas", "reno (or newreno), cubic, bbr, draft-bbr, copa or vivace"),
         ("tlp", "maybe", "expected on or off"),
         ("frames", "keep", "expected drop or count"),
         ("carrier", "pigeon", "expected ip or udp"),

@@ -5,6 +5,7 @@ mod black_holes;
 mod blind;
 mod congestion;
 mod content;
+mod copa_vivace;
 mod delay_steps;
 mod draft_bbr;
 mod ecn;

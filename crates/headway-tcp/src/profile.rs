@@ -9,7 +9,7 @@ use headway_units::Duration;
 use headway_wire::{Dscp, IpHeader};
 
 use crate::Error;
-use crate::congestion::{Algorithm, StartEstimate};
+use crate::congestion::{Algorithm, Custom, StartEstimate};
 use crate::rules::RulesOff;
 
 /// Which of the papers' HACK mechanisms a connection offers and, if the peer does too, uses.
@@ -243,6 +243,8 @@ pub struct Profile {
     pub limited_transmit: bool,
     /// The congestion controller.
     pub congestion: Algorithm,
+    /// What builds the controllers of [`Algorithm::Custom`].
+    pub custom: Option<Custom>,
     /// Initial congestion window in segments.
     pub initial_window: u32,
     /// What the path is said to carry: a connection, or the domain that it is opened in, starts from it. `None`: nothing is
@@ -307,6 +309,7 @@ impl Profile {
             features: Features::OFF,
             limited_transmit: true,
             congestion: Algorithm::Reno,
+            custom: None,
             initial_window: 10,
             start: None,
             slow_start_limit: None,
@@ -393,6 +396,10 @@ impl Profile {
     pub fn check(&self) -> Result<(), Error> {
         let buffers = 1..=1_usize << 30;
         let sound = [
+            (
+                self.congestion != Algorithm::Custom || self.custom.is_some(),
+                "a custom congestion controller must be given by the program",
+            ),
             (self.mtu >= 128, "the MTU must be at least 128 bytes"),
             (!self.clock.is_zero(), "the clock must tick"),
             (

@@ -126,7 +126,7 @@ pub struct NetworkArguments {
     #[arg(long, value_name = "NAME", default_value = "headway", help_heading = "TCP")]
     variant: TcpSender,
     /// The congestion controller, if --variant has none [default: that of the variant]
-    #[arg(long, value_name = "newreno|cubic|bbr|draft-bbr", value_parser = parse_congestion, help_heading = "TCP")]
+    #[arg(long, value_name = Algorithm::CHOICE, value_parser = parse_congestion, help_heading = "TCP")]
     cc: Option<Algorithm>,
     /// The base profile of the papers' senders; headway's have their own
     #[arg(long, value_name = "linux22|standard|modern", default_value = "standard", help_heading = "TCP")]

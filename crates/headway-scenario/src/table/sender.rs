@@ -1,6 +1,7 @@
 //! Keys of the sender and of its clock.
 
 use headway_sim::race::{Feature, congestion_name, parse_congestion, parse_rules, rules_name};
+use headway_tcp::congestion::Algorithm;
 
 use super::text::{check, flag, parse, put, unless};
 use crate::key::{Access, Key, Scope, Unset};
@@ -57,9 +58,8 @@ pub(super) const SENDER: [Key; 5] = [
         name: "variant",
         value_name: Some("NAME"),
         help: "The sender: the papers' newreno, sack, hack, hack+sack, xhack, xhack+sack; ours: modern, \
-               modern+hack, headway; each perhaps with a congestion controller, as in headway:cubic; reno, \
-               cubic, bbr and draft-bbr, which are modern with this controller; and oracle, which knows every \
-               hit at once",
+               modern+hack, headway; each perhaps with a congestion controller of cc, as in headway:cubic; such a \
+               controller alone, which is modern with it; and oracle, which knows every hit at once",
         meaning: Some("sender"),
         default: Unset::Nothing("every sender in turn; files name one"),
         empty: Some(""),
@@ -75,9 +75,9 @@ pub(super) const SENDER: [Key; 5] = [
     },
     Key {
         name: "cc",
-        value_name: Some("newreno|cubic|bbr|draft-bbr"),
+        value_name: Some(Algorithm::CHOICE),
         help: "The congestion controller of senders that name none themselves; bbr is modified BBR, draft-bbr BBRv3 as in \
-               draft-ietf-ccwg-bbr-06",
+               draft-ietf-ccwg-bbr-06, copa and vivace (PCC) are those of NSDI 2018",
         meaning: Some("congestion controller of the sender"),
         default: Unset::Nothing("the sender's own: bbr of headway, cubic of modern"),
         empty: Some("the sender has none to choose"),

@@ -1,6 +1,7 @@
 //! Scenarios that make no sense.
 
 use headway_tcp::HackMode;
+use headway_tcp::congestion::Algorithm;
 
 use super::oracle::no_oracle;
 use super::scenario::{CrossTraffic, Frames, ProfileName, Scenario};
@@ -80,7 +81,16 @@ impl Scenario {
     }
 
     fn check_congestion(&self, sender: TcpSender) -> Result<(), InvalidScenario> {
-        let Some(congestion) = sender.congestion.filter(|_| self.is_linux22(sender)) else { return Ok(()) };
+        let Some(congestion) = sender.congestion else { return Ok(()) };
+        if congestion == Algorithm::Custom && self.custom.is_none() {
+            return Err(InvalidScenario {
+                subject: "congestion controller custom".into(),
+                problem: "a program in Python or Rust gives it, and none is given here".into(),
+            });
+        }
+        if !self.is_linux22(sender) {
+            return Ok(());
+        }
         Err(InvalidScenario {
             subject: format!("congestion controller {}", congestion_name(congestion)),
             problem: format!(

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use headway_link::{Damage, LinkConfig, bound, share_hit};
-use headway_tcp::congestion::StartEstimate;
+use headway_tcp::congestion::{Custom, StartEstimate};
 use headway_tcp::{HackRules, Profile, Variant};
 use headway_units::{Duration, Rate, Share, Size};
 
@@ -129,6 +129,8 @@ pub struct Scenario {
     pub profile: ProfileName,
     /// How special ACKs are answered.
     pub rules: HackRules,
+    /// The controllers of senders that are named `custom`.
+    pub custom: Option<Custom>,
     /// Features of the modern sender that are turned on or off, in the flow that is raced and in its
     /// companions that are not rivals.
     pub features: FeatureOverrides,
@@ -226,6 +228,7 @@ impl Default for Scenario {
         Self {
             profile: ProfileName::Linux22,
             rules: HackRules::Default,
+            custom: None,
             features: FeatureOverrides::default(),
             forward: LinkConfig {
                 damage: Damage::Burst {
@@ -283,6 +286,7 @@ impl Scenario {
         let profile = self.profile_name(sender).profile();
         let mut profile = sender.variant.apply(profile.with_window(window));
         profile.congestion = sender.congestion.unwrap_or(profile.congestion);
+        profile.custom = self.custom.clone();
         profile.hack_rules = self.rules;
         profile.mtu = self.mtu;
         profile.rto.retries = self.retries;

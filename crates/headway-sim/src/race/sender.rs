@@ -100,16 +100,17 @@ impl FromStr for TcpSender {
             return Ok(Self { variant, congestion });
         }
         let Ok(congestion) = parse_congestion(input) else {
-            let controllers = Algorithm::NAMES.into_iter().map(|(name, _)| name);
-            let names = Variant::ALL.into_iter().map(Variant::name).chain(controllers);
-            return Err(UnknownName::new(input, SENDERS).among(names));
+            let names = Variant::ALL.into_iter().map(Variant::name);
+            let senders = format!(
+                "one of {}, perhaps with a congestion controller: headway:cubic; or {}",
+                names.clone().collect::<Vec<_>>().join(", "),
+                controllers("reno")
+            );
+            return Err(UnknownName::new(input, senders).among(names.chain(controller_names())));
         };
         Ok(Self { variant: Variant::Modern, congestion: Some(congestion) })
     }
 }
-
-const SENDERS: &str = "one of newreno, sack, hack, hack+sack, xhack, xhack+sack, modern, modern+hack, \
-                       headway, perhaps with a congestion controller: headway:cubic; or reno, cubic, bbr or draft-bbr";
 
 impl FromStr for Entrant {
     type Err = UnknownName;
@@ -119,7 +120,8 @@ impl FromStr for Entrant {
     }
 }
 
-/// A congestion controller by its name.
+/// A congestion controller by its name. `custom`, which options do not offer, is that of the program
+/// ([`Scenario::custom`](super::Scenario::custom)).
 ///
 /// # Errors
 ///
@@ -127,16 +129,31 @@ impl FromStr for Entrant {
 pub fn parse_congestion(input: &str) -> Result<Algorithm, UnknownName> {
     // RFC 5681 has no other name for it, and `newreno` is also a sender of the papers.
     let name = if input == "reno" { "newreno" } else { input };
-    let known = Algorithm::NAMES.into_iter().find(|(known, _)| *known == name);
+    let known = Algorithm::NAMES.into_iter().chain([CUSTOM]).find(|(known, _)| *known == name);
     known.map(|(_, algorithm)| algorithm).ok_or_else(|| {
-        UnknownName::new(input, "a congestion controller: reno (or newreno), cubic, bbr or draft-bbr")
-            .among(Algorithm::NAMES.into_iter().map(|(name, _)| name))
+        UnknownName::new(input, format!("a congestion controller: {}", controllers("reno (or newreno)")))
+            .among(controller_names())
     })
+}
+
+const CUSTOM: (&str, Algorithm) = ("custom", Algorithm::Custom);
+
+fn controller_names() -> impl Iterator<Item = &'static str> {
+    Algorithm::NAMES.into_iter().map(|(name, _)| name)
+}
+
+/// All of them as one would say it, with `reno` for `newreno`.
+fn controllers(reno: &str) -> String {
+    let names: Vec<&str> =
+        controller_names().map(|name| if name == "newreno" { reno } else { name }).collect();
+    let (last, others) = names.split_last().unwrap_or((&reno, &[]));
+    format!("{} or {last}", others.join(", "))
 }
 
 /// The name of a congestion controller.
 pub fn congestion_name(algorithm: Algorithm) -> &'static str {
-    Algorithm::NAMES.into_iter().find(|(_, known)| *known == algorithm).map_or("linux22", |(name, _)| name)
+    let mut names = Algorithm::NAMES.into_iter().chain([CUSTOM]);
+    names.find(|(_, known)| *known == algorithm).map_or("linux22", |(name, _)| name)
 }
 
 #[cfg(test)]
@@ -156,16 +173,15 @@ mod tests {
         }
         assert_eq!("oracle".parse(), Ok(Entrant::Oracle));
         assert_eq!(Entrant::Oracle.to_string(), "oracle");
-        for (short, long) in
-            [("reno", "newreno"), ("cubic", "cubic"), ("bbr", "bbr"), ("draft-bbr", "draft-bbr")]
-        {
-            assert_eq!(short.parse::<Entrant>().expect(short).to_string(), format!("modern:{long}"));
+        assert_eq!("reno".parse::<Entrant>().expect("RFC 5681's").to_string(), "modern:newreno");
+        for (name, _) in Algorithm::NAMES.into_iter().chain([CUSTOM]).filter(|(name, _)| *name != "newreno") {
+            assert_eq!(name.parse::<Entrant>().expect(name).to_string(), format!("modern:{name}"));
         }
         for (input, expected) in [
             ("tahoe", "\"tahoe\": expected one of newreno,"),
             (
                 "modern:vegas",
-                "\"vegas\": expected a congestion controller: reno (or newreno), cubic, bbr or draft-bbr",
+                "\"vegas\": expected a congestion controller: reno (or newreno), cubic, bbr, draft-bbr, copa or vivace",
             ),
             ("haedway", "\"haedway\" (did you mean headway?): expected one of"),
             ("cubci", "\"cubci\" (did you mean cubic?): expected one of"),

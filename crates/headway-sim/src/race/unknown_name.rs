@@ -1,19 +1,20 @@
 //! The error for a name that is not known.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A name that is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     input: String,
-    expected: &'static str,
+    expected: Cow<'static, str>,
     nearest: Option<&'static str>,
 }
 
 impl UnknownName {
     /// `input` was given, and `expected` would have done.
-    pub(super) fn new(input: &str, expected: &'static str) -> Self {
-        Self { input: input.into(), expected, nearest: None }
+    pub(super) fn new(input: &str, expected: impl Into<Cow<'static, str>>) -> Self {
+        Self { input: input.into(), expected: expected.into(), nearest: None }
     }
 
     /// Names, of which the nearest is suggested.

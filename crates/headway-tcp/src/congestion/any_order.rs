@@ -104,6 +104,7 @@ impl Counts {
                 control.on_segment_lost(&LostSegment {
                     order: self.order,
                     now,
+                    sent_at: now - Duration::from_micros(in_flight.into()),
                     bytes,
                     in_flight,
                     lost: self.lost,
@@ -143,11 +144,11 @@ fn controllers(seed: u64) -> Vec<Box<dyn CongestionControl>> {
         rules_off: crate::rules::RulesOff::NONE,
     };
     let standard = Setup { hystart: false, pacing: false, deliveries: false, ..modern };
-    let mut controllers: Vec<_> = [Algorithm::Reno, Algorithm::Cubic, Algorithm::Bbr, Algorithm::DraftBbr]
+    let mut controllers: Vec<_> = Algorithm::NAMES
         .into_iter()
-        .flat_map(|algorithm| [algorithm.build(modern), algorithm.build(standard)])
+        .flat_map(|(_, algorithm)| [algorithm.build(modern, None), algorithm.build(standard, None)])
         .collect();
-    controllers.push(Algorithm::Linux22.build(standard));
+    controllers.push(Algorithm::Linux22.build(standard, None));
     controllers
 }
 

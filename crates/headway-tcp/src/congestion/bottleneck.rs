@@ -177,6 +177,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             self.control.on_segment_lost(&LostSegment {
                 order: lost.number,
                 now,
+                sent_at: lost.sent_at,
                 bytes: MSS,
                 in_flight: lost.in_flight,
                 lost: self.lost - lost.lost,

@@ -36,12 +36,19 @@ impl Deliveries {
         self.delivered_at = now;
     }
 
-    /// A transmission of `bytes` was lost, and not to damage. `before`: the counts when it was sent.
-    pub(crate) fn on_lost(&mut self, now: Instant, bytes: u32, order: u64, before: &Before) -> LostSegment {
+    /// The transmission number `order`, of `bytes`, was lost, and not to damage. `before`: the counts at `sent_at`.
+    pub(crate) fn on_lost(
+        &mut self,
+        now: Instant,
+        bytes: u32,
+        (order, sent_at): (u64, Instant),
+        before: &Before,
+    ) -> LostSegment {
         self.lost += u64::from(bytes);
         LostSegment {
             order,
             now,
+            sent_at,
             bytes,
             in_flight: before.in_flight,
             lost: self.lost - before.counts.lost,
@@ -130,9 +137,9 @@ mod tests {
         let mut deliveries = Deliveries::default();
         deliveries.on_delivered(at(100), 1000);
         let first = Before { counts: deliveries, in_flight: 500 };
-        assert_eq!(deliveries.on_lost(at(150), 300, 1, &first).lost, 300);
+        assert_eq!(deliveries.on_lost(at(150), 300, (1, at(100)), &first).lost, 300);
         let before = Before { counts: deliveries, in_flight: 4000 };
-        let lost = deliveries.on_lost(at(250), 200, 2, &before);
+        let lost = deliveries.on_lost(at(250), 200, (2, at(210)), &before);
         assert_eq!((lost.lost, lost.prior_delivered, lost.in_flight), (200, 1000, 4000));
         assert_eq!(lost.total_delivered, 1000);
         assert!(!deliveries.has_grown_since(&before.counts));

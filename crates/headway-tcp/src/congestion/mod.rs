@@ -4,7 +4,8 @@
 //! corruption. It has windows and round trips; segments and their recovery belong to the send side of a
 //! connection.
 //!
-//! A module each has a controller, which implements [`CongestionControl`]; [`Algorithm`] lists them all.
+//! A module each has a controller, which implements [`CongestionControl`]; [`Algorithm`] lists them all. One of a program's own is
+//! given to a profile as [`Custom`].
 
 #[cfg(test)]
 mod any_order;
@@ -13,8 +14,10 @@ mod bbr_common;
 #[cfg(test)]
 mod bottleneck;
 mod careful_resume;
+mod copa;
 mod copy_budget;
 mod cubic;
+mod custom;
 mod deliveries;
 mod domain;
 mod draft_bbr;
@@ -29,6 +32,7 @@ mod start;
 mod testing;
 mod train;
 mod usage;
+mod vivace;
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -38,7 +42,9 @@ use headway_units::{Duration, Instant, Rate};
 
 pub use bbr::Bbr;
 pub use careful_resume::SavedPath;
+pub use copa::Copa;
 pub use cubic::Cubic;
+pub use custom::Custom;
 pub(crate) use deliveries::{Before, Deliveries, Others};
 pub(crate) use domain::CongestionDomain;
 pub use domain::DomainStatus;
@@ -46,6 +52,7 @@ pub use draft_bbr::DraftBbr;
 pub use linux22::Linux22;
 pub use reno::Reno;
 pub use start::StartEstimate;
+pub use vivace::Vivace;
 
 /// An ACK that moved `SND.UNA` or, in a profile whose recovery is
 /// [`LossRecovery::RackTlp`](crate::LossRecovery::RackTlp), reported any newly delivered data.
@@ -130,6 +137,8 @@ pub struct LostSegment {
     pub order: u64,
     /// When the loss was detected.
     pub now: Instant,
+    /// When it was sent.
+    pub sent_at: Instant,
     /// Its length in bytes.
     pub bytes: u32,
     /// Bytes in the network just after it was sent.
@@ -239,6 +248,12 @@ pub enum Algorithm {
     Bbr,
     /// BBRv3 as we read draft-ietf-ccwg-bbr-06.
     DraftBbr,
+    /// Copa (NSDI 2018).
+    Copa,
+    /// PCC Vivace (NSDI 2018).
+    Vivace,
+    /// The one that [`Profile::custom`](crate::Profile::custom) builds.
+    Custom,
 }
 
 /// The configuration of a controller.
@@ -264,19 +279,32 @@ pub struct Setup {
     pub rules_off: RulesOff,
 }
 
+/// The controllers with their names.
+macro_rules! named {
+    ($first:literal => $algorithm:ident, $($name:literal => $other:ident),+) => {
+        /// The controllers of `--cc`, with their names.
+        pub const NAMES: [(&'static str, Self); [$($name),+].len() + 1] =
+            [($first, Self::$algorithm), $(($name, Self::$other)),+];
+        /// Their names, as a choice of options.
+        pub const CHOICE: &'static str = concat!($first $(, "|", $name)+);
+    };
+}
+
 impl Algorithm {
-    /// The controllers of `--cc`, with their names.
-    pub const NAMES: [(&'static str, Self); 4] =
-        [("newreno", Self::Reno), ("cubic", Self::Cubic), ("bbr", Self::Bbr), ("draft-bbr", Self::DraftBbr)];
+    named!("newreno" => Reno, "cubic" => Cubic, "bbr" => Bbr, "draft-bbr" => DraftBbr, "copa" => Copa, "vivace" => Vivace);
 
     /// A controller of this kind.
-    pub fn build(self, setup: Setup) -> Box<dyn CongestionControl> {
-        match self {
-            Self::Reno => Box::new(Reno::new(&setup)),
-            Self::Cubic => Box::new(Cubic::new(&setup)),
-            Self::Bbr => Box::new(Bbr::new(&setup)),
-            Self::DraftBbr => Box::new(DraftBbr::new(&setup)),
-            Self::Linux22 => Box::new(Linux22::new(setup.initial_window)),
+    pub(crate) fn build(self, setup: Setup, custom: Option<&Custom>) -> Box<dyn CongestionControl> {
+        match (self, custom) {
+            (Self::Reno, _) => Box::new(Reno::new(&setup)),
+            (Self::Cubic, _) => Box::new(Cubic::new(&setup)),
+            (Self::Bbr, _) => Box::new(Bbr::new(&setup)),
+            (Self::DraftBbr, _) => Box::new(DraftBbr::new(&setup)),
+            (Self::Copa, _) => Box::new(Copa::new(&setup)),
+            (Self::Vivace, _) => Box::new(Vivace::new(&setup)),
+            (Self::Linux22, _) => Box::new(Linux22::new(setup.initial_window)),
+            (Self::Custom, Some(custom)) => custom.build(setup),
+            (Self::Custom, None) => unreachable!("the check of the profile refuses it"),
         }
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn lost(order: u64, in_flight: u32, lost: u64) -> LostSegment {
     LostSegment {
         order,
         now: Instant::ZERO,
+        sent_at: Instant::ZERO,
         bytes: 1000,
         in_flight,
         lost,

@@ -1,7 +1,9 @@
 //! Congestion domains that connections share.
 
+use alloc::boxed::Box;
+
 use super::Host;
-use crate::congestion::{CongestionDomain, DomainStatus, Setup};
+use crate::congestion::{CongestionControl, CongestionDomain, DomainStatus, Setup};
 use crate::connection::Endpoints;
 use crate::event::Observer;
 use crate::profile::Profile;
@@ -19,7 +21,7 @@ impl<O: Observer> Host<O> {
     pub fn open_domain(&mut self, profile: &Profile) -> Result<DomainId, Error> {
         profile.check()?;
         // The seed makes controllers differ: members share one.
-        let control = profile.congestion.build(setup(profile, 0));
+        let control = build(profile, 0);
         Ok(DomainId(self.domains.insert(CongestionDomain::shared(control).starting_from(profile.start))))
     }
 
@@ -89,13 +91,13 @@ impl<O: Observer> Host<O> {
             domain.join();
             return key;
         }
-        let control = profile.congestion.build(setup(profile, self.identity.seed(ends)));
+        let control = build(profile, self.identity.seed(ends));
         self.domains.insert(CongestionDomain::new(control).starting_from(profile.start))
     }
 }
 
-fn setup(profile: &Profile, seed: u64) -> Setup {
-    Setup {
+fn build(profile: &Profile, seed: u64) -> Box<dyn CongestionControl> {
+    let setup = Setup {
         initial_window: profile.initial_window,
         slow_start_limit: profile.slow_start_limit,
         hystart: profile.features.hystart,
@@ -103,5 +105,6 @@ fn setup(profile: &Profile, seed: u64) -> Setup {
         deliveries: profile.recovery.measures_delivery(),
         seed,
         rules_off: profile.features.rules_off,
-    }
+    };
+    profile.congestion.build(setup, profile.custom.as_ref())
 }

@@ -304,7 +304,7 @@ impl TransmissionLog {
     /// The transmission is lost, and not to damage. It counts as `bytes`.
     pub(crate) fn lose(&mut self, sent: &Transmission, bytes: u32, now: Instant) -> LostSegment {
         self.resolve(sent.order);
-        self.totals.deliveries.on_lost(now, bytes, sent.order, &sent.before)
+        self.totals.deliveries.on_lost(now, bytes, (sent.order, sent.sent_at), &sent.before)
     }
 
     /// A segment with that much payload was acknowledged.

@@ -61,15 +61,14 @@ pub(crate) fn set(profile: &mut Profile, words: &mut Words<'_>) -> Result<(), St
         }
         "limited-transmit" => profile.limited_transmit = switch(words)?,
         "congestion" => {
-            profile.congestion = match words.word("reno, linux22, cubic, bbr or draft-bbr")? {
+            let expected = "a controller of Algorithm::NAMES, reno or linux22";
+            profile.congestion = match words.word(expected)? {
                 "reno" => Algorithm::Reno,
                 "linux22" => Algorithm::Linux22,
-                "cubic" => Algorithm::Cubic,
-                "bbr" => Algorithm::Bbr,
-                "draft-bbr" => Algorithm::DraftBbr,
-                other => {
-                    return Err(format!("congestion reno, linux22, cubic, bbr or draft-bbr, not {other:?}"));
-                }
+                name => match Algorithm::NAMES.into_iter().find(|(known, _)| *known == name) {
+                    Some((_, algorithm)) => algorithm,
+                    None => return Err(format!("congestion {name:?}: expected {expected}")),
+                },
             }
         }
         "slow-start-limit" => profile.slow_start_limit = Some(words.value("segments")?),

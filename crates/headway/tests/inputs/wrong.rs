@@ -23,7 +23,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "race --variant foo",
         2,
-        "headway, perhaps with a congestion controller: headway:cubic; or reno, cubic, bbr or draft-bbr; or oracle",
+        "headway, perhaps with a congestion controller: headway:cubic; or reno, cubic, bbr, draft-bbr, copa or vivace; or oracle",
     ),
     ("race --bogus", 2, "expected what `headway race --help` lists"),
     ("fetch --bogus", 2, "expected what `headway fetch --help` lists"),
@@ -323,7 +323,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "race --variant modern:foo",
         2,
-        "\"foo\": expected a congestion controller: reno (or newreno), cubic, bbr or draft-bbr\n",
+        "\"foo\": expected a congestion controller: reno (or newreno), cubic, bbr, draft-bbr, copa or vivace\n",
     ),
     ("race --json=maybe", 2, "unexpected value 'maybe' for '--json'"),
     ("race text text", 2, "unexpected argument 'text' found; expected what `headway race --help` lists"),
@@ -366,7 +366,7 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     (
         "perf client localhost --kernel --pcap k --cc cubic",
         2,
-        "cannot be used with: --pcap <FILE>, --cc <newreno|cubic|bbr|draft-bbr>",
+        "cannot be used with: --pcap <FILE>, --cc <newreno|cubic|bbr|draft-bbr|copa|vivace>",
     ),
     (
         "perf client localhost --tun hw0 --address 10.0.0.1/24 --rx-all",

@@ -123,7 +123,7 @@ fn senders_that_do_not_fit_the_scenario() {
     HEADWAY.refuse(
         root,
         &["race", "--cc", "vegas"],
-        &["--cc", "vegas", "reno (or newreno), cubic, bbr or draft-bbr"],
+        &["--cc", "vegas", "reno (or newreno), cubic, bbr, draft-bbr, copa or vivace"],
     );
     HEADWAY.refuse(root, &["race", "--variant", "sack:cubic"], &["--variant sack:cubic", "profile standard"]);
     HEADWAY.refuse(

@@ -302,6 +302,7 @@ fn a_spurious_loss_that_ended_a_probe_is_taken_back() {
         path.control.on_segment_lost(&LostSegment {
             order,
             now,
+            sent_at: now,
             bytes: MSS,
             in_flight: 150 * MSS,
             lost: u64::from(MSS) * (order + 1),

@@ -204,7 +204,7 @@ mod tests {
             queue: &mut SentQueue::default(),
             sacks: &mut Scoreboard::default(),
             rtt: &mut RttEstimator::new(Arc::new(Profile::standard())),
-            domain: &mut CongestionDomain::new(Algorithm::Reno.build(setup)),
+            domain: &mut CongestionDomain::new(Algorithm::Reno.build(setup, None)),
             member: ConnectionId::of_test(),
             ledger: None,
             buffer: &Ring::new(1),

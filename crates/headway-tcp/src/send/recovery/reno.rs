@@ -351,7 +351,7 @@ mod tests {
             queue.push(SeqNumber(segment * 1000), 1000, Marks::NONE, Instant::ZERO, 0);
         }
         let rtt = RttEstimator::new(Arc::new(Profile::standard()));
-        let domain = CongestionDomain::new(Algorithm::Reno.build(SETUP));
+        let domain = CongestionDomain::new(Algorithm::Reno.build(SETUP, None));
         let mut lender = Lender { queue, sacks: Scoreboard::default(), rtt, domain, una: 0 };
         let mut reno = Reno::new(true, true, true);
         assert_eq!(lender.ack(&mut reno, 0, &[(1000, 4000)]), Some(RecoveryPhase::Fast));

@@ -106,6 +106,7 @@ impl Feed {
             self.bbr.on_segment_lost(&LostSegment {
                 order: self.order,
                 now: self.now,
+                sent_at: self.now,
                 bytes: MSS,
                 in_flight: self.in_flight,
                 lost: self.lost,
