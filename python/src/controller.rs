@@ -126,7 +126,8 @@ impl Controller {
     fn take(&mut self, answer: PyResult<(u32, Option<Rate>)>) {
         match answer {
             Ok((window, pacing_rate)) => {
-                (self.window, self.pacing_rate) = (window.max(self.mss), pacing_rate)
+                self.window = window.max(self.mss);
+                self.pacing_rate = pacing_rate;
             }
             Err(error) => {
                 self.object = None;

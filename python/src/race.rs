@@ -23,6 +23,7 @@ const MAX_RUNS: u64 = 1_000_000;
 /// Runs each of the senders with each of the seeds from `seed` on. The rows are in the order of the senders.
 #[pyfunction]
 #[pyo3(signature = (given, variants, runs, seed, progress=None, controller=None))]
+#[expect(clippy::too_many_arguments, reason = "Python has them by name")]
 pub(crate) fn race(
     py: Python<'_>,
     given: Given,

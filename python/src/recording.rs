@@ -41,6 +41,7 @@ pub(crate) struct Recorded {
 /// and packets than `limit` is ended.
 #[pyfunction]
 #[pyo3(signature = (given, variant, seed, capture=None, limit=None, controller=None))]
+#[expect(clippy::too_many_arguments, reason = "Python has them by name")]
 pub(crate) fn run(
     py: Python<'_>,
     given: Given,
