@@ -139,8 +139,9 @@ fn nothing_is_left_of_it() {
         if demo(&["--seconds", "1", "--json"]).is_none() {
             return;
         }
-        let mut command = Command::new(HEADWAY);
-        command.args(["demo", &delay, "--json"]).stdout(Stdio::null());
+        // Programs in the background of a script ignore SIGINT, and what they start does.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", HEADWAY, "demo", &delay, "--json"]).stdout(Stdio::null());
         let mut running = command.spawn().unwrap();
         wait_until("all senders have started", || processes(&delay) >= 3);
         let killed = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
