@@ -77,7 +77,7 @@ pub(crate) fn custom(maker: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Cust
 struct Controller {
     maker: Arc<Py<PyAny>>,
     raised: Raised,
-    /// There is none before the segment size is known, nor after an exception.
+    /// `None` before the segment size is known, and after an exception.
     object: Option<Object>,
     mss: u32,
     window: u32,

@@ -30,7 +30,7 @@ impl Screen {
         let style = ProgressStyle::with_template("{prefix:14} {bar:50} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = |sender: &Sender| {
-            // Added first: a bar that is none of them yet is drawn by itself, and stays there.
+            // Added first: a bar that was drawn before stays on the screen.
             let bar = all.add(ProgressBar::new(most));
             bar.set_style(style.clone());
             bar.set_prefix(sender.names.0);

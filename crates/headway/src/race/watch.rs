@@ -22,7 +22,7 @@ pub(super) struct Watched {
 const FIRST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Watched {
-    /// Serves a page for `runs` runs of each sender; with `pace` so many seconds of a run take a second at least.
+    /// Serves a page for `runs` runs of each sender; with `pace` this number of seconds of a run takes a second at least.
     pub(super) fn start(
         address: SocketAddr,
         senders: &[Entrant],

@@ -139,7 +139,7 @@ function scales(view, { columns, points }, width) {
   };
 }
 
-// In lines of at most so many letters: between words, or within those that are longer.
+// In lines of at most `most` letters: between words, or within those that are longer.
 function wrapped(text, most) {
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -127,7 +127,7 @@ impl Copa {
         }
     }
 
-    /// Moves the window towards the target, for so many delivered bytes, the last of which was sent under the window `sent`.
+    /// Moves the window towards the target, for `delivered` bytes, the last of which was sent under the window `sent`.
     fn update(&mut self, now: Instant, delivered: u32, sent: u32) {
         let Some(delay) = self.delays.now else { return };
         // λ = cwnd/RTTstanding and λt = 1/(δ dq): up if λ <= λt.

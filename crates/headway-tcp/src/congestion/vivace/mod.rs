@@ -107,7 +107,7 @@ impl Vivace {
         self.smoothed = (self.smoothed * 7 + rtt) / 8;
     }
 
-    /// The rate of so many segments in a round trip.
+    /// The rate of this number of segments in a round trip.
     fn in_a_round_trip(&self, segments: u32) -> u64 {
         let bits = u128::from(segments) * u128::from(self.mss) * 8_000_000_000;
         u64::try_from(bits / u128::from(self.smoothed.as_nanos().max(1))).unwrap_or(u64::MAX).max(1)

@@ -10,7 +10,7 @@ const ONE: i128 = 1 << FRACTION;
 const T: u64 = (9 << FRACTION) / 10;
 const B: i128 = 900;
 const C: (i128, i128) = (1135, 100);
-/// 4.3: RTT gradients below 0.01 are none.
+/// 4.3: RTT gradients below 0.01 count as zero.
 const GRADIENT_FILTER: i128 = ONE / 100;
 /// Steeper is no measurement.
 const STEEPEST: i128 = 1000 * ONE;
