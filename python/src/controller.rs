@@ -8,8 +8,6 @@ use headway_tcp::congestion::{Ack, CongestionControl, Custom, Loss, LostSegment}
 use headway_units::{Duration, Instant, Rate};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
 
 use crate::error::input;
 use crate::interrupt::Stop;
@@ -140,7 +138,7 @@ impl Controller {
         let made = Python::attach(|py| {
             let object = inside(|| self.maker.bind(py).call1((self.mss,)))?;
             let base = class(py, "Controller")?;
-            if !object.is_instance(base)? {
+            if !object.is_instance(&base)? {
                 let given = object.repr()?;
                 return Err(input(format!("controller: made {given}: expected a headway.Controller")));
             }
@@ -168,10 +166,8 @@ fn inside<T>(call: impl FnOnce() -> T) -> T {
 }
 
 /// A class of `headway.controllers`.
-fn class<'py>(py: Python<'py>, name: &str) -> PyResult<&'py Bound<'py, PyType>> {
-    static CLASSES: [PyOnceLock<Py<PyType>>; 4] = [const { PyOnceLock::new() }; 4];
-    let place = ["Controller", "Ack", "Loss", "LostSegment"].iter().position(|known| *known == name);
-    CLASSES[place.unwrap_or(0)].import(py, "headway.controllers", name)
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("headway.controllers")?.getattr(name)
 }
 
 /// The window in bytes, and the pacing rate.
