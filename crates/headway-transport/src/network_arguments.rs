@@ -10,7 +10,9 @@ use headway_net::{
     Carrier, EthernetCarrier, EthernetConfig, FramesCarrier, FramesConfig, LogFile, ModemConfig, Prefix,
     QlogFile, Stack, StackConfig, StreamPlace, TunCarrier, TunConfig, UdpCarrier, UdpConfig,
 };
-use headway_sim::race::{Feature, FeatureOverrides, ProfileName, TcpSender, parse_congestion};
+use headway_sim::race::{
+    Feature, FeatureOverrides, ProfileName, TcpSender, congestion_name, parse_congestion,
+};
 use headway_tcp::congestion::Algorithm;
 use headway_tcp::{HackMode, KeepAlive, Profile};
 use headway_trace::{EventLog, Qlog, QlogClock, QlogHeader, VantagePoint};
@@ -441,6 +443,11 @@ impl NetworkArguments {
         let mut profile = profile_of(self.variant, self.profile, self.timeout);
         (profile.dscp, profile.hop_limit) = (self.dscp, self.ttl);
         if let Some(congestion) = self.variant.congestion.or(self.cc) {
+            if congestion == Algorithm::Custom {
+                let option = if self.variant.congestion.is_some() { "--variant" } else { "--cc" };
+                let expected = format!("expected one of {}: no program gives one here", Algorithm::CHOICE);
+                return Err(bad(option, congestion_name(congestion), expected));
+            }
             profile.congestion = congestion;
         }
         if let Some(window) = self.window {

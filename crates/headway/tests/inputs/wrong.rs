@@ -227,6 +227,17 @@ pub(crate) const INPUTS: &[(&str, i32, &str)] = &[
     ("box lo lo2 --jitter 1ms --jitter-distribution gauss", 2, "gauss: no such file"),
     ("race --reorder 200%", 2, "--reorder 200%: expected a share from 0 to 1"),
     ("race --duplicate 1e9", 2, "--duplicate 1e9: expected a share from 0 to 1"),
+    ("race --variant modern:custom", 2, "congestion controller custom: a program in Python or Rust gives it"),
+    (
+        "nc 127.0.0.1 1 --udp 127.0.0.1:0 127.0.0.1:1 --variant modern:custom",
+        2,
+        "--variant custom: expected one of newreno|cubic",
+    ),
+    (
+        "nc 127.0.0.1 1 --udp 127.0.0.1:0 127.0.0.1:1 --cc custom",
+        2,
+        "--cc custom: expected one of newreno|cubic",
+    ),
     ("race --window 0", 2, "--window 0: expected between 1B and 1GiB"),
     ("race --flips 0", 2, "--flips 0: expected at least one bit"),
     ("race --aqm foo", 2, "--aqm foo: expected none, codel"),
