@@ -1,4 +1,5 @@
-//! Copa: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018.
+//! Copa: Arun and Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018;
+//! written from what others quote of it, not from the whole paper.
 //!
 //! The window moves towards the target rate 1/(δ dq), where dq is the queueing delay: a few packets' queue on a link of its own.
 //! From the paper: the target, the update rule and the velocity (2.1), slow start (2.1), pacing (2.1), the two modes and
