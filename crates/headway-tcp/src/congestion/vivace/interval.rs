@@ -25,23 +25,12 @@ pub(super) struct Interval {
     /// Segments.
     pub(super) sent: u64,
     pub(super) lost: u64,
-    /// Not all was sent that the rate admitted, for want of data.
-    pub(super) is_app_limited: bool,
     pub(super) delays: Delays,
 }
 
 impl Interval {
     pub(super) fn new(purpose: Purpose, rate: u64, start: Instant, length: Duration) -> Self {
-        Self {
-            purpose,
-            rate,
-            start,
-            end: start + length,
-            sent: 0,
-            lost: 0,
-            is_app_limited: false,
-            delays: Delays::default(),
-        }
+        Self { purpose, rate, start, end: start + length, sent: 0, lost: 0, delays: Delays::default() }
     }
 
     pub(super) fn contains(&self, sent_at: Instant) -> bool {
@@ -52,7 +41,7 @@ impl Interval {
     pub(super) fn is_sound(&self, mss: u32) -> bool {
         let nanos = u128::from(self.end.saturating_since(self.start).as_nanos());
         let wanted = u128::from(self.rate) * nanos / 8_000_000_000;
-        !self.is_app_limited && u128::from(self.sent) * u128::from(mss) * 4 >= wanted * 3
+        u128::from(self.sent) * u128::from(mss) * 4 >= wanted * 3
     }
 }
 

@@ -1,5 +1,5 @@
 //! PCC Vivace: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion Control",
-//! NSDI 2018.
+//! NSDI 2018; written from what others quote of it, not from the whole paper.
 //!
 //! It sends at two rates for a short time each, and moves the rate in the direction of the higher utility
 //! u(x) = x^0.9 - 900 x d(RTT)/dT - 11.35 x L, where x is the rate in Mbit/s, d(RTT)/dT the slope of the round-trip time, and L the share
@@ -15,7 +15,7 @@
 //! * *Slow start* begins with the initial window in a round trip, and each interval has twice the rate of the one before. When a
 //!   utility is below the one before, the rate is that of the one before. Intervals behind it are under way then.
 //! * *A pair* has the rates r (1 ± 0.05), in an order drawn at random. Until its results are complete segments leave at r.
-//! * *The step* is 0.2 Mbit/s for a gradient of one (θ0 = 0.2), times m(τ) = τ, above three 2 τ - 3, after τ steps in a row in this direction;
+//! * *The step* (its numbers are ours: the paper's were not at hand) is 0.2 Mbit/s for a gradient of one (θ0 = 0.2), times m(τ) = τ, above three 2 τ - 3, after τ steps in a row in this direction;
 //!   ω0 = 0.05 and δ = 0.1. No step takes more than half of the rate, and no rate is below two segments in a round trip.
 //! * *An abnormal result*: fewer losses or a lower slope at the higher rate. Then a second pair is sent, and the
 //!   mean of both gradients counts.
@@ -218,7 +218,7 @@ impl CongestionControl for Vivace {
         self.mss = mss;
     }
 
-    fn on_sent(&mut self, now: Instant, _pipe: u32, app_limited: bool) {
+    fn on_sent(&mut self, now: Instant, _pipe: u32, _app_limited: bool) {
         if self.rate == 0 {
             return;
         }
@@ -235,7 +235,6 @@ impl CongestionControl for Vivace {
         }
         if let Some(current) = self.intervals.back_mut() {
             current.sent += 1;
-            current.is_app_limited |= app_limited;
         }
     }
 
