@@ -34,8 +34,6 @@ rules! {
     EarlyRounds "early-rounds",
     /// A round-trip time that equals the minimum postpones ProbeRTT.
     EqualMinimum "equal-minimum",
-    /// As large a share of what meets a long queue is damage as of the rest.
-    Expected "expected",
     /// Losses at half of what the path carries are evidence.
     Experiment "experiment",
     /// The loss of a part of a segment counts as that of a segment.

@@ -6,10 +6,10 @@
 //!
 //! Wald's sequential probability ratio test compares [`DAMAGES`] of lost packets with [`CLEAN`]. Runs of losses count once.
 
-/// Volumes are told apart by half octaves of segments, up to 2^22.
-const PLACES: usize = 44;
+/// Volumes are told apart by quarter octaves of segments, up to 2^22.
+const PLACES: usize = 88;
 /// Volumes this number of places apart differ by a factor of two at least.
-const HALF: usize = 3;
+const HALF: usize = 5;
 /// The number of arrivals that show that the path carries a volume.
 const CARRIED: u16 = 8;
 /// Evidence: parts of a bit.
@@ -109,12 +109,11 @@ impl Experiment {
     }
 }
 
-/// The half octave of a volume.
+/// The quarter octave of a volume.
 fn place_of(volume: u32) -> usize {
-    let volume = u64::from(volume.max(1));
-    let octave = volume.ilog2();
-    let upper = volume * volume >= 2 << (2 * octave);
-    (2 * octave as usize + usize::from(upper)).min(PLACES - 1)
+    let volume = u128::from(volume.max(1));
+    let fourth = volume * volume * volume * volume;
+    (fourth.ilog2() as usize).min(PLACES - 1)
 }
 
 #[cfg(test)]
@@ -133,11 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn places_are_half_octaves() {
+    fn places_are_quarter_octaves() {
         let places = [0, 1, 2, 3, 4, 5, 6, 8, 11, 12, 16, u32::MAX].map(place_of);
-        assert_eq!(places, [0, 0, 2, 3, 4, 4, 5, 6, 6, 7, 8, PLACES - 1]);
+        assert_eq!(places, [0, 0, 4, 6, 8, 9, 10, 12, 13, 14, 16, PLACES - 1]);
         for volume in 1..5000 {
-            assert!(place_of(2 * volume) == place_of(volume) + 2, "{volume}");
+            assert!(place_of(2 * volume) == place_of(volume) + 4, "{volume}");
         }
     }
 

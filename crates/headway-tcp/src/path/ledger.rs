@@ -358,11 +358,8 @@ impl CauseLedger {
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
         let verdict =
             self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
-        // At a queue of a few packets its drops are not told from the path's losses.
-        let is_seen = short || queue.is_some_and(Queue::tells_waits);
         match verdict {
             _ if !self.damages() => Cause::Unknown,
-            SilentCause::Damage if !is_seen => Cause::Congestion,
             SilentCause::Damage => Cause::Damage,
             SilentCause::Unlearnt => Cause::Silent,
             SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
@@ -410,7 +407,7 @@ mod tests {
     }
 
     fn survive(ledger: &mut CauseLedger, survived: [u32; 3], rtt: u64) {
-        ledger.on_rtt(ledger.now, ms(rtt), Duration::ZERO);
+        sample(ledger, rtt);
         ledger.on_survived(survived, 10);
     }
 
@@ -454,24 +451,6 @@ mod tests {
         assert!(causes.iter().all(|cause| matches!(cause, Cause::Damage | Cause::Silent)));
         send(&mut ledger, 40, 3000, u64::MAX);
         assert!(!ledger.damages());
-    }
-
-    #[test]
-    fn what_the_path_loses_is_damage_at_a_long_queue_too() {
-        let mut ledger = CauseLedger::default();
-        ledger.advance(Instant::ZERO, delay(100));
-        ledger.on_reported(SEGMENT);
-        for _ in 0..100 {
-            ledger.on_intact(19 * SEGMENT);
-            survive(&mut ledger, [0, 19, 0], 100);
-            attribute_at(&mut ledger, 100);
-        }
-        sample(&mut ledger, 300);
-        ledger.on_intact(1000 * SEGMENT);
-        survive(&mut ledger, [0, 1000, 0], 300);
-        let damage =
-            [(); 30].map(|()| attribute(&mut ledger)).iter().filter(|cause| **cause == Cause::Damage).count();
-        assert_eq!(damage, 9, "not those of a queue that overflows");
     }
 
     #[test]

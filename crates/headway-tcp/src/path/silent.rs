@@ -30,9 +30,6 @@ const PRIOR_RUNS: u64 = 8;
 const LEARNT: u32 = 128;
 /// The allowance holds this many runs of losses of the mean length.
 const DEPTH_RUNS: u64 = 32;
-/// Of what is resolved while the queue is long, losses of as many runs at most are expected. Over one queue their number is
-/// far from its mean, so what was not found is expected of the next; more than these would hide an overflow.
-const EXPECTED_RUNS: u64 = 8;
 /// Runs are not taken to be longer in the mean.
 const LONGEST_RUN: u64 = 8;
 
@@ -86,8 +83,6 @@ pub(super) struct SilentLosses {
     assumed: [u32; 2],
     /// Losses that may be taken for damage now, while the queue is short.
     allowance: u64,
-    /// And while it is long: as many as the path loses of what is resolved then.
-    expected: u64,
     /// The number of the last lost transmission.
     last_lost: Option<u64>,
     rules_off: RulesOff,
@@ -97,11 +92,10 @@ impl SilentLosses {
     /// Segments reached the receiver, intact or not: their numbers, by the load under which they were sent. `short`: while the
     /// queue was.
     pub(super) fn on_survived(&mut self, segments: [u32; 3], short: bool, now: Instant) {
-        let [below, at, above] = segments;
         if !short {
-            self.expect(below + at + above);
             return;
         }
+        let [below, at, above] = segments;
         if let Some(test) = &mut self.test {
             test.on_survived(segments, now);
         }
@@ -122,16 +116,7 @@ impl SilentLosses {
         let begins_run = self.begins_run(order);
         self.last_lost = Some(order);
         if !short {
-            self.expect(1);
-            let is_expected = self.expected >= ONE && self.rules_off.hold(Rule::Expected);
-            if !is_expected || self.depend(now) {
-                return SilentCause::Excess;
-            }
-            if self.is_tolerated(tolerated) {
-                return SilentCause::Tolerated;
-            }
-            self.expected -= ONE;
-            return SilentCause::Damage;
+            return SilentCause::Excess;
         }
         if begins_run {
             self.test.get_or_insert_default().on_run(load, late, now, rtt);
@@ -157,17 +142,6 @@ impl SilentLosses {
     /// Whether transmission number `order`, if it is lost, begins a run of losses.
     pub(super) fn begins_run(&self, order: u64) -> bool {
         self.last_lost.is_none_or(|last| order != last + 1)
-    }
-
-    /// Of segments that are resolved while the queue is long, the path damages as many as of others. What is lost beyond
-    /// that is the queue's.
-    fn expect(&mut self, segments: u32) {
-        if self.is_unlearnt() {
-            return;
-        }
-        let learnt = self.learnt;
-        let share = (u64::from(learnt.lost) * ONE / u64::from(learnt.sent)).min(MOST);
-        self.expected = (self.expected + u64::from(segments) * share).min(EXPECTED_RUNS * learnt.run());
     }
 
     /// Whether the path loses less than `tolerated` percent.
@@ -299,37 +273,9 @@ mod tests {
     fn losses_while_the_queue_is_long_teach_nothing() {
         let mut path = Path::new();
         path.send(Load::At, 5000, 100, true);
-        assert_eq!(path.send(Load::At, 5000, 10, false), (49, 451), "1 % is damage");
+        assert_eq!(path.send(Load::At, 5000, 10, false), (0, 500), "the queue may have overflowed");
         let (damage, _) = path.send(Load::Above, 2000, 10, true);
         assert!(damage < 100, "{damage} of 200, where 1 % was learnt");
-    }
-
-    #[test]
-    fn as_many_are_damage_while_the_queue_is_long() {
-        let mut path = Path::new();
-        assert_eq!(path.send(Load::At, 1000, 20, false), (0, 50), "nothing was learnt");
-        path.send(Load::At, 5000, 20, true);
-        assert!(path.send(Load::At, 1000, 20, false).0 >= 48, "the path loses 5 %");
-        let (damage, excess) = path.send(Load::At, 1000, 4, false);
-        assert!((48..=50).contains(&damage) && excess >= 200, "{damage}: of 25 % the queue dropped 20");
-        path.send(Load::At, 1000, 0, false);
-        let (damage, _) = path.send(Load::At, 100, 1, false);
-        assert!(
-            (5..=5 + EXPECTED_RUNS as u32).contains(&damage),
-            "{damage}: what was not found is expected later"
-        );
-    }
-
-    #[test]
-    fn a_controller_answers_what_it_tolerates_while_the_queue_is_long_too() {
-        let mut path = Path::new();
-        path.send(Load::At, 5000, 100, true);
-        path.send(Load::At, 1000, 0, false);
-        let mut cause = |tolerated| {
-            path.order += 2;
-            path.losses.on_lost(missing(Load::At, path.order), false, tolerated, Instant::ZERO, RTT)
-        };
-        assert_eq!([0, 2].map(&mut cause), [SilentCause::Damage, SilentCause::Tolerated]);
     }
 
     #[test]
@@ -342,10 +288,6 @@ mod tests {
         assert!(path.losses.depend(Instant::ZERO));
         let (damage, excess) = path.send(Load::At, 1000, 10, true);
         assert!(excess > 80, "{damage} and {excess} of 100");
-        path.order += 1;
-        path.losses.expected = 10 * ONE;
-        let verdict = path.losses.on_lost(missing(Load::At, path.order), false, 0, Instant::ZERO, RTT);
-        assert_eq!(verdict, SilentCause::Excess, "and none is expected while the queue is long");
         // It has to be shown again after a while.
         assert!(!path.losses.depend(Instant::from_nanos(31_000_000_000)));
     }

@@ -117,11 +117,6 @@ impl Queue {
         self.longest() > UNSEEN.max(self.floor() / UNSEEN_PART)
     }
 
-    /// Whether the longest wait of late is twice the noise, so that a wait of half of it is told from none.
-    pub(super) fn tells_waits(&self) -> bool {
-        self.longest() / 2 > NOISE.max(self.floor() / NOISE_PART).max(self.packet.saturating_mul(PACKETS))
-    }
-
     /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
     pub(super) fn is_short(&self) -> bool {
         self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
@@ -129,10 +124,8 @@ impl Queue {
 
     /// Whether one of the last packets, as far as they are of a few round trips, waited no longer than noise.
     pub(super) fn is_empty(&self) -> bool {
-        let (now, latest) = self.latest();
-        let late = latest.saturating_mul(BLOCK as u32);
-        let is_recent = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < late).then_some(*rtt);
-        let recent = self.samples.iter().filter_map(is_recent).min().unwrap_or(latest);
+        let (_, latest) = self.latest();
+        let recent = self.shortest_within(latest.saturating_mul(BLOCK as u32));
         let path = self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX);
         let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
         self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
@@ -162,8 +155,18 @@ impl Queue {
         self.spans[0].longest.max(self.spans[1].longest).saturating_sub(self.floor())
     }
 
+    /// The shortest wait of the last packets, as far as they are of a quarter of a round trip: jitter and delayed ACKs let some
+    /// wait for longer.
     fn wait(&self) -> u32 {
-        self.latest().1.saturating_sub(self.floor())
+        let (_, latest) = self.latest();
+        self.shortest_within(latest / 4).saturating_sub(self.floor())
+    }
+
+    /// The shortest of the last round-trip times, as far as they were sampled within `span` microseconds.
+    fn shortest_within(&self, span: u32) -> u32 {
+        let (now, latest) = self.latest();
+        let recent = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < span).then_some(*rtt);
+        self.samples.iter().filter_map(recent).min().unwrap_or(latest)
     }
 }
 
@@ -201,10 +204,10 @@ mod tests {
             self
         }
 
-        /// Whether a packet that waits `wait` ms meets a short queue.
+        /// Whether a packet that waits `wait` ms, half a round trip later, meets a short queue.
         fn is_short(&self, wait: u64) -> bool {
             let mut path = Self { queue: self.queue.clone(), ..*self };
-            path.sample([100 + wait]);
+            path.pause(50 + wait / 2).sample([100 + wait]);
             path.queue.is_short()
         }
 
@@ -244,14 +247,12 @@ mod tests {
     }
 
     #[test]
-    fn waits_of_a_few_packets_are_not_told_apart() {
-        let tells = |longest: u64, packet| {
+    fn the_shortest_wait_of_a_quarter_of_a_round_trip_counts() {
+        for (pause, short) in [(36, true), (37, false)] {
             let mut path = Path::new();
-            path.packet = Duration::from_millis(packet);
-            path.sample([100]).sample([100 + longest; 8]).queue.tells_waits()
-        };
-        assert_eq!([6, 7, 8].map(|longest| tells(longest, 0)), [false, true, true], "a 32nd, twice");
-        assert_eq!([40, 41, 42].map(|longest| tells(longest, 10)), [false, true, true], "four packets");
+            path.sample([100; 8]).sample([200; 8]).pause(100).sample([100]).pause(pause).sample([151]);
+            assert_eq!(path.queue.is_short(), short, "{} ms before, of 151 / 4", pause + 1);
+        }
     }
 
     #[test]
@@ -278,8 +279,7 @@ mod tests {
     #[test]
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut path = Path::new();
-        path.sample([100, 110]);
-        path.queue.on_survived(100);
+        path.sample([100]).pause(50).sample([110]).queue.on_survived(100);
         for _ in 0..3 {
             assert!(path.queue.is_of_others());
             path.pause(6000).sample([100]).queue.on_survived(100);
