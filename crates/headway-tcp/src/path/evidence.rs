@@ -38,6 +38,11 @@ impl Evidence {
         self.experiment.get_or_insert_default().on_lost(volume, begins_run);
     }
 
+    /// Losses depend on what is sent after all: the experiment begins anew.
+    pub(super) fn refute(&mut self) {
+        self.experiment = None;
+    }
+
     /// Of segments sent with at most half of what the path has carried in flight: how many were sent, and how many were lost.
     pub(super) fn below_half(&self) -> [u32; 2] {
         self.experiment.as_ref().map_or([0; 2], |experiment| experiment.below_half())

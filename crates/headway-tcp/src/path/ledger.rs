@@ -348,7 +348,9 @@ impl CauseLedger {
         }
         let queue = self.queue.as_deref();
         let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
-        if is_tested {
+        if self.silent.depend(self.now) {
+            self.evidence.refute();
+        } else if is_tested {
             self.evidence.on_lost(missing.volume, self.silent.begins_run(missing.order));
         }
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
@@ -451,6 +453,22 @@ mod tests {
         assert!(causes.iter().all(|cause| matches!(cause, Cause::Damage | Cause::Silent)));
         send(&mut ledger, 40, 3000, u64::MAX);
         assert!(!ledger.damages());
+    }
+
+    #[test]
+    fn losses_that_depend_on_the_rate_refute_the_experiment() {
+        let mut ledger = CauseLedger::default();
+        sample(&mut ledger, 100);
+        for order in 0..100 {
+            ledger.on_intact(19 * SEGMENT);
+            ledger.attribute(at_rate(20 * order), 0);
+            ledger.on_survived([0, 19, 0], 10);
+        }
+        ledger.on_survived([0, 8, 0], 40);
+        assert!(ledger.damages());
+        ledger.on_survived([1000, 0, 0], 10);
+        let causes = [2020, 2040].map(|order| ledger.attribute(at_rate(order), 0));
+        assert_eq!(causes, [Cause::Congestion, Cause::Unknown], "nothing is lost below the rate");
     }
 
     #[test]
