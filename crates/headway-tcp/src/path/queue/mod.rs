@@ -155,11 +155,11 @@ impl Queue {
         self.spans[0].longest.max(self.spans[1].longest).saturating_sub(self.floor())
     }
 
-    /// The shortest wait of the last packets, as far as they are of a quarter of a round trip: jitter and delayed ACKs let some
+    /// The shortest wait of the last packets, as far as they are of half a round trip: jitter and delayed ACKs let some
     /// wait for longer.
     fn wait(&self) -> u32 {
         let (_, latest) = self.latest();
-        self.shortest_within(latest / 4).saturating_sub(self.floor())
+        self.shortest_within(latest / 2).saturating_sub(self.floor())
     }
 
     /// The shortest of the last round-trip times, as far as they were sampled within `span` microseconds.
@@ -204,10 +204,10 @@ mod tests {
             self
         }
 
-        /// Whether a packet that waits `wait` ms, half a round trip later, meets a short queue.
+        /// Whether a packet that waits `wait` ms, a round trip later, meets a short queue.
         fn is_short(&self, wait: u64) -> bool {
             let mut path = Self { queue: self.queue.clone(), ..*self };
-            path.pause(50 + wait / 2).sample([100 + wait]);
+            path.pause(100 + wait).sample([100 + wait]);
             path.queue.is_short()
         }
 
@@ -247,11 +247,11 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_wait_of_a_quarter_of_a_round_trip_counts() {
-        for (pause, short) in [(36, true), (37, false)] {
+    fn the_shortest_wait_of_half_a_round_trip_counts() {
+        for (pause, short) in [(74, true), (75, false)] {
             let mut path = Path::new();
             path.sample([100; 8]).sample([200; 8]).pause(100).sample([100]).pause(pause).sample([151]);
-            assert_eq!(path.queue.is_short(), short, "{} ms before, of 151 / 4", pause + 1);
+            assert_eq!(path.queue.is_short(), short, "{} ms before, of 151 / 2", pause + 1);
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut path = Path::new();
-        path.sample([100]).pause(50).sample([110]).queue.on_survived(100);
+        path.sample([100]).pause(100).sample([110]).queue.on_survived(100);
         for _ in 0..3 {
             assert!(path.queue.is_of_others());
             path.pause(6000).sample([100]).queue.on_survived(100);
