@@ -260,6 +260,8 @@ pub(crate) struct Opener {
     /// Unreadable ones, likewise. Apart from the others: whoever sees no more than the numbers can make such up, and must not
     /// have corrupted ones disbelieved.
     unreadable: DamageTrust,
+    /// What is being opened, as it arrived: the cipher leaves nothing of what is damaged.
+    kept: Vec<u8>,
 }
 
 impl Opener {
@@ -270,6 +272,7 @@ impl Opener {
             received: ReplayWindow::new(),
             corrupted: DamageTrust::new(),
             unreadable: DamageTrust::new(),
+            kept: Vec::new(),
         }
     }
 
@@ -323,7 +326,8 @@ impl Opener {
             MessageKind::Control | MessageKind::Padded => first,
             MessageKind::Segment { .. } | MessageKind::Compact { .. } => &ad[..],
         };
-        self.unseal(Part::Header, (number, tag), ad, &mut text.to_vec())
+        let Some(tag) = tag.first_chunk::<TAG>() else { return false };
+        self.key.open(Part::Header, (number, tag.into()), ad, &mut text.to_vec())
     }
 
     fn control(&mut self, room: &mut [u8], start: usize, (number, newest): (u64, bool)) -> Opened {
@@ -408,9 +412,16 @@ impl Opener {
         }
     }
 
-    fn unseal(&self, part: Part, (number, tag): (u64, &[u8]), ad: &[u8], bytes: &mut [u8]) -> bool {
+    /// Decrypts in place if the tag holds. If not, `bytes` stay as they arrived.
+    fn unseal(&mut self, part: Part, (number, tag): (u64, &[u8]), ad: &[u8], bytes: &mut [u8]) -> bool {
         let Some(tag) = tag.first_chunk::<TAG>() else { return false };
-        self.key.open(part, (number, tag.into()), ad, bytes)
+        self.kept.clear();
+        self.kept.extend_from_slice(bytes);
+        let is_authentic = self.key.open(part, (number, tag.into()), ad, bytes);
+        if !is_authentic {
+            bytes.copy_from_slice(&self.kept);
+        }
+        is_authentic
     }
 
     /// The number of a packet was authenticated.
