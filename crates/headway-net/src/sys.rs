@@ -168,9 +168,12 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) name: Option<&'a Name>,
     /// Its control messages; may be empty.
     pub(crate) control: &'a Control,
+    /// It belongs to the message of the packet before it, whose control messages have the kernel cut that.
+    pub(crate) joined: bool,
 }
 
-/// Sends packets without waiting. Returns how many were sent; an error concerns the first one only.
+/// Sends packets without waiting. Returns how many were sent; an error concerns the first one only, and those that are
+/// joined to it.
 pub(crate) fn send_batch<'a>(
     fd: BorrowedFd<'_>,
     packets: impl Iterator<Item = Outgoing<'a>>,
@@ -183,7 +186,11 @@ pub(crate) fn send_batch<'a>(
         // Sending does not write to the packet.
         let bytes = packet.bytes;
         vectors[index] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-        let header = &mut headers[index].msg_hdr;
+        if packet.joined && count > 0 {
+            headers[count - 1].msg_hdr.msg_iovlen += 1;
+            continue;
+        }
+        let header = &mut headers[count].msg_hdr;
         if packet.control.len > 0 {
             header.msg_control = packet.control.bytes.as_ptr().cast_mut().cast();
             header.msg_controllen = packet.control.len.min(CONTROL) as _;
@@ -194,13 +201,13 @@ pub(crate) fn send_batch<'a>(
         }
         header.msg_iov = &raw mut vectors[index];
         header.msg_iovlen = 1;
-        count = index + 1;
+        count += 1;
     }
     if count == 0 {
         return Ok(0);
     }
-    // SAFETY: the first `count` headers point at a packet and perhaps a name and control messages with
-    // their lengths; all of them are borrowed for longer than this call.
+    // SAFETY: the first `count` headers point at the vectors of their packets, which follow each other, and perhaps a name and
+    // control messages with their lengths; all of them are borrowed for longer than this call.
     let sent = unsafe {
         libc::sendmmsg(
             fd.as_raw_fd(),
@@ -209,7 +216,11 @@ pub(crate) fn send_batch<'a>(
             (libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL) as _,
         )
     };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    let sent = usize::try_from(sent).map_err(|_| io::Error::last_os_error())?;
+    // The type differs between C libraries.
+    #[allow(clippy::unnecessary_cast)]
+    let packets = headers[..sent].iter().map(|header| header.msg_hdr.msg_iovlen as usize).sum();
+    Ok(packets)
 }
 
 /// The hardware type (`ARPHRD_`) of the interface to which a packet socket is bound.

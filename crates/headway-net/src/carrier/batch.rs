@@ -136,7 +136,12 @@ pub(crate) struct Outbox {
     refusal: Option<io::Error>,
     /// The last that this host's interface does not carry, and its length.
     too_long: Option<(Name, usize)>,
+    /// The control messages of trains (UDP's segmentation offload). `None`: each packet is a message.
+    trains: Option<Box<[Control; BATCH]>>,
 }
+
+/// The longest train in bytes: the longest IP packet, without headers.
+const LONGEST_TRAIN: usize = 65_535 - 60 - 8;
 
 impl Outbox {
     /// For packets of at most `longest` bytes.
@@ -153,7 +158,14 @@ impl Outbox {
             sent: 0,
             refusal: None,
             too_long: None,
+            trains: None,
         }
+    }
+
+    /// Datagrams of UDP that follow each other are given to the kernel as one message, which it cuts: most of the way
+    /// through it is passed once. Of what arrives nothing differs. They must have checksums: without, it takes no such messages.
+    pub(crate) fn in_trains(self) -> Self {
+        Self { trains: Some(Box::new([Control::NONE; BATCH])), ..self }
     }
 
     /// The buffer of the next packet, without the room before it.
@@ -200,11 +212,17 @@ impl Outbox {
         // is tried once more.
         let mut is_tried = false;
         while self.sent < self.count {
+            // What was refused as a train goes packet by packet.
+            let joined = if is_tried { [false; BATCH] } else { self.join() };
             let packets = (self.sent..self.count).map(|index| {
                 let (start, end) = self.spans[index];
                 let bytes = &self.bytes[index * self.stride + start..index * self.stride + end];
                 let name = named.then_some(&self.names[index]);
-                Outgoing { bytes, name, control: &self.controls[index] }
+                let control = match &self.trains {
+                    Some(trains) if joined.get(index + 1) == Some(&true) => &trains[index],
+                    _ => &self.controls[index],
+                };
+                Outgoing { bytes, name, control, joined: joined[index] }
             });
             match sys::send_batch(socket, packets) {
                 Ok(sent) => {
@@ -231,6 +249,33 @@ impl Outbox {
         }
         self.clear();
         Ok(true)
+    }
+
+    /// Which packets go in the message of the one before them: all of a train have the address and the control messages of
+    /// the first, and its length, except for the last, which may be shorter.
+    fn join(&mut self) -> [bool; BATCH] {
+        let mut joined = [false; BATCH];
+        let Some(trains) = &mut self.trains else { return joined };
+        let len = |index: usize| self.spans[index].1 - self.spans[index].0;
+        let mut head = self.sent;
+        let mut bytes = 0;
+        for index in self.sent..self.count {
+            joined[index] = index > head
+                && len(index - 1) == len(head)
+                && len(index) <= len(head)
+                && bytes + len(index) <= LONGEST_TRAIN
+                && self.names[index] == self.names[head]
+                && self.controls[index] == self.controls[head];
+            if joined[index] {
+                bytes += len(index);
+                // No datagram is longer than 16 bits say.
+                let size = (len(head) as u16).to_ne_bytes();
+                trains[head] = self.controls[head].and(libc::SOL_UDP, libc::UDP_SEGMENT, &size);
+            } else {
+                (head, bytes) = (index, len(index));
+            }
+        }
+        joined
     }
 
     /// Sends with one call for each packet.
@@ -310,6 +355,18 @@ enum Refusal {
     Drop,
 }
 
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes[..self.len] == other.bytes[..other.len]
+    }
+}
+
+impl PartialEq for Control {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes[..self.len] == other.bytes[..other.len]
+    }
+}
+
 const WORD: usize = size_of::<usize>();
 /// `struct cmsghdr`: a length, and two `int`s.
 const HEADER: usize = WORD + 8;
@@ -324,13 +381,17 @@ impl Control {
     }
 
     /// The same and one more control message, whose value is an `int`. There is room for five.
-    pub(crate) fn and_int(mut self, level: i32, kind: i32, value: i32) -> Self {
-        let len = HEADER + size_of::<i32>();
+    pub(crate) fn and_int(self, level: i32, kind: i32, value: i32) -> Self {
+        self.and(level, kind, &value.to_ne_bytes())
+    }
+
+    fn and(mut self, level: i32, kind: i32, value: &[u8]) -> Self {
+        let len = HEADER + value.len();
         let message = &mut self.bytes[self.len..];
         message[..WORD].copy_from_slice(&len.to_ne_bytes());
-        for (at, field) in [(WORD, level), (WORD + 4, kind), (HEADER, value)] {
-            message[at..at + 4].copy_from_slice(&field.to_ne_bytes());
-        }
+        message[WORD..WORD + 4].copy_from_slice(&level.to_ne_bytes());
+        message[WORD + 4..HEADER].copy_from_slice(&kind.to_ne_bytes());
+        message[HEADER..len].copy_from_slice(value);
         self.len += len.next_multiple_of(WORD);
         self
     }
@@ -387,6 +448,43 @@ mod tests {
             peer.recv(&mut byte).expect("a packet");
             assert_eq!(byte, [expected]);
         }
+    }
+
+    /// The datagrams that are sent in trains, and what arrives of them where the kernel may hand up trains again.
+    fn carried(with_checksum: bool) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let to = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        to.set_nonblocking(true).expect("an option");
+        sys::set_option(to.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).expect("an option");
+        let name = Name::of(to.local_addr().expect("an address"));
+        let from = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        sys::set_option(from.as_fd(), libc::SOL_SOCKET, libc::SO_NO_CHECK, (!with_checksum).into())
+            .expect("an option");
+        let mut outbox = Outbox::new(2, 1000).in_trains();
+        let (mut sent, marked) = (Vec::new(), Control::NONE.and_int(libc::IPPROTO_IP, libc::IP_TOS, 4));
+        let lens = [900, 900, 900, 300, 900, 900, 1000, 1000, 1000];
+        for (number, len) in lens.into_iter().enumerate() {
+            outbox.slot().expect("room")[..len].fill(number as u8);
+            outbox.queue_with((2, 2 + len), name, if number < 8 { Control::NONE } else { marked });
+            sent.push(vec![number as u8; len]);
+        }
+        assert!(outbox.send(from.as_fd(), true).expect("a socket"));
+        let mut room = vec![0; 1 << 16];
+        // The loopback delivers at once.
+        let arrived = std::iter::from_fn(|| to.recv(&mut room).ok().map(|len| room[..len].to_vec()));
+        (sent, arrived.collect())
+    }
+
+    #[test]
+    fn equal_datagrams_to_one_address_pass_the_kernel_together() {
+        let (sent, arrived) = carried(true);
+        let trains = [0..4, 4..6, 6..8, 8..9].map(|train| sent[train].concat());
+        assert_eq!(arrived, trains);
+    }
+
+    #[test]
+    fn datagrams_without_checksum_are_sent_one_by_one() {
+        let (sent, arrived) = carried(false);
+        assert_eq!(arrived, sent);
     }
 
     /// An outbox with packets of one byte each, behind room for a header.

@@ -313,7 +313,8 @@ impl PacketSocket {
     ///
     /// The first of them was refused.
     pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
-        let packets = frames.map(|bytes| Outgoing { bytes, name: None, control: &Control::NONE });
+        let packets =
+            frames.map(|bytes| Outgoing { bytes, name: None, control: &Control::NONE, joined: false });
         sys::send_batch(self.fd(), packets)
     }
 

@@ -104,7 +104,7 @@ impl TunnelCarrier {
             dscp: config.dscp,
             inbox: Inbox::new(HEADROOM, room),
             outbox: Outbox::new(HEADROOM, room),
-            checked: Outbox::new(0, room),
+            checked: Outbox::new(0, room).in_trains(),
             is_unchecked: true,
         })
     }
