@@ -59,17 +59,23 @@ fn a_lying_receiver_is_bounded() {
     let [left, _right] = hosts.attach(&[]);
     let (folder, bytes) = folder_with_file(26, 4_000_000);
     let _server = hosts.left.serve(folder.path());
-    let mut liar =
-        hosts.right.namespace.command("python3", &["-c", FORGER, "lying", RIGHT[0], LEFT[0], "8000"]);
-    let mut liar = Process(liar.stdout(Stdio::piped()).spawn().unwrap());
-    let mut line = String::new();
-    BufReader::new(liar.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    let got = hosts.right.run("curl", &["-sSf", &format!("http://{}:8000/file", LEFT[0])]).stdout;
-    assert!(got == bytes);
+    // On a busy machine most of the lies come too late to be taken.
+    let mut transfers = 0;
+    while transfers == 0 || transfers < 5 && left.count("reports_unbounded") == 0 {
+        let mut liar =
+            hosts.right.namespace.command("python3", &["-c", FORGER, "lying", RIGHT[0], LEFT[0], "8000"]);
+        let mut liar = Process(liar.stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(liar.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        let got = hosts.right.run("curl", &["-sSf", &format!("http://{}:8000/file", LEFT[0])]).stdout;
+        assert!(got == bytes);
+        transfers += 1;
+    }
     let accepted = left.count("reports_accepted");
     // Segments that arrived: those with the file, its headers, SYN and FIN; some arrive twice.
-    let arrived = bytes.len() as u64 / 1448 + 100 + left.count("replayed") + left.count("losses_damage");
+    let arrived =
+        transfers * (bytes.len() as u64 / 1448 + 100) + left.count("replayed") + left.count("losses_damage");
     assert!(accepted > 100, "{}", left.status());
     assert!(accepted <= 7 * arrived + 64, "{}", left.status());
     assert!(left.count("reports_unbounded") > 0, "{}", left.status());
