@@ -104,7 +104,7 @@ impl Queue {
 
     /// Segments sent at the path's rate reached the receiver.
     pub(super) fn on_survived(&mut self, segments: u32) {
-        self.others.on_survived(segments, self.wait());
+        self.others.on_survived(segments, self.latest().1.saturating_sub(self.floor()));
     }
 
     /// Whether others keep a queue.
