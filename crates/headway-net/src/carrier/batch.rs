@@ -259,14 +259,14 @@ impl Outbox {
         let len = |index: usize| self.spans[index].1 - self.spans[index].0;
         let mut head = self.sent;
         let mut bytes = 0;
-        for index in self.sent..self.count {
-            joined[index] = index > head
+        for (index, joined) in joined.iter_mut().enumerate().take(self.count).skip(self.sent) {
+            *joined = index > head
                 && len(index - 1) == len(head)
                 && len(index) <= len(head)
                 && bytes + len(index) <= LONGEST_TRAIN
                 && self.names[index] == self.names[head]
                 && self.controls[index] == self.controls[head];
-            if joined[index] {
+            if *joined {
                 bytes += len(index);
                 // No datagram is longer than 16 bits say.
                 let size = (len(head) as u16).to_ne_bytes();
