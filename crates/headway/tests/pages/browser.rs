@@ -23,13 +23,10 @@ pub(crate) struct Screen {
     pub(crate) is_dark: bool,
 }
 
-/// The screens on which pages are looked at.
-pub(crate) const SCREENS: [Screen; 4] = [
-    Screen { width: 1400, is_dark: false },
-    Screen { width: 1400, is_dark: true },
-    Screen { width: 400, is_dark: false },
-    Screen { width: 400, is_dark: true },
-];
+/// The screens on which pages are looked at: each width once and each scheme once, since what is wrong with a width is
+/// so in both schemes.
+pub(crate) const SCREENS: [Screen; 2] =
+    [Screen { width: 1400, is_dark: false }, Screen { width: 400, is_dark: true }];
 
 /// A browser with one page.
 pub(crate) struct Browser {
