@@ -42,8 +42,9 @@ pub(crate) fn profile(rng: &mut Rng, variant: Variant) -> Profile {
         p.clock = rng.pick(&[1, 10, 100]).into_millis();
     }
     if rng.permille(400) {
-        p.delayed_ack =
-            DelayedAck { timeout: rng.pick(&[0, 1, 40, 200, 500]).into_millis(), adaptive: rng.coin() };
+        let timeout = rng.pick(&[0, 1, 40, 200, 500]);
+        let part = (timeout == 40).then_some(32);
+        p.delayed_ack = DelayedAck { timeout: timeout.into_millis(), adaptive: rng.coin(), part };
     }
     p.keep_alive = rng.permille(200).then(|| keep_alive(rng));
     p.user_timeout = rng.permille(150).then(|| rng.millis(100, 60_000));

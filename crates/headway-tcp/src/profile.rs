@@ -170,6 +170,9 @@ pub struct DelayedAck {
     /// Linux 2.2: the time held back follows the gaps between arrivals, and the first segment of
     /// a connection is acknowledged at once.
     pub adaptive: bool,
+    /// An ACK is held back no longer than the round-trip time divided by this, and only where the segment before arrived
+    /// less than half as long ago: the next one is about to come, and the delay is too short to look like a queue.
+    pub part: Option<u32>,
 }
 
 /// Keep-alive probes (RFC 9293, 3.8.4).
@@ -324,7 +327,7 @@ impl Profile {
             syn_retries: 7,
             syn_linear: 0,
             clock: Duration::from_millis(1),
-            delayed_ack: DelayedAck { timeout: Duration::from_millis(40), adaptive: false },
+            delayed_ack: DelayedAck { timeout: Duration::from_millis(40), adaptive: false, part: None },
             nagle: true,
             keep_alive: None,
             user_timeout: None,
@@ -353,7 +356,7 @@ impl Profile {
             },
             syn_retries: 10,
             clock: Duration::from_millis(10),
-            delayed_ack: DelayedAck { timeout: Duration::from_millis(500), adaptive: true },
+            delayed_ack: DelayedAck { timeout: Duration::from_millis(500), adaptive: true, part: None },
             ..Self::standard()
         }
     }

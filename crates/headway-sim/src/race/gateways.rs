@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use headway_tcp::{DelayedAck, OnlyPeer, Profile};
-use headway_units::Duration;
+use headway_tcp::{OnlyPeer, Profile};
 
 use super::scenario::{Frames, ProfileName, Scenario};
 use super::trunk::{Trunk, TrunkMode};
@@ -86,8 +85,8 @@ impl Scenario {
         profile.nagle = false;
         if self.profile_name(trunk.sender) == ProfileName::Modern {
             profile.syn_retries = u32::MAX;
-            // As a live gateway: a delayed ACK of one stream looks like a queue to those that share its window.
-            profile.delayed_ack = DelayedAck { timeout: Duration::ZERO, ..profile.delayed_ack };
+            // As a live gateway: a long delay of one stream's ACK looks like a queue to those that share its window.
+            profile.delayed_ack.part = Some(32);
         }
         if trunk.mode == TrunkMode::Packets {
             // What the connection cannot send yet waits in the queue in front of it, which drops.

@@ -55,7 +55,8 @@ impl Connection {
             self.rcv.report_duplicate(start, end);
         }
         self.pending.on_data(cx.now, |seq| self.rcv.holds(seq));
-        self.rcv.schedule_ack(cx.now, placed, fin, self.snd.rtt().timeout());
+        let rtt = self.snd.rtt();
+        self.rcv.schedule_ack(cx.now, placed, fin, (rtt.timeout(), rtt.smoothed()));
         self.tell_reader(cx, placed);
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Placed {
     pub(crate) duplicate: Option<(SeqNumber, SeqNumber)>,
     /// It filled, or partly filled, a hole, or made one.
     pub(crate) out_of_order: bool,
+    /// It begins where all that had arrived, beyond holes, ended.
+    pub(crate) follows: bool,
     /// Something was held beyond a hole before.
     pub(crate) had_holes: bool,
     /// It was dropped: too many islands.
@@ -180,6 +182,7 @@ impl Assembler {
         placed: &mut Placed,
     ) {
         placed.out_of_order = true;
+        placed.follows = self.islands.last().is_some_and(|island| island.1 == start);
         // Islands from `first` up to `last` touch or overlap the new run.
         let first = self.islands.partition_point(|island| island.1.lt(start));
         let last = self.islands.partition_point(|island| island.0.le(end));

@@ -10,8 +10,9 @@ pub(crate) struct AckSchedule {
     clock: Duration,
     now: bool,
     deadline: Option<Instant>,
-    /// Linux 2.2's estimate of the gap between arrivals, and when data last arrived.
+    /// Linux 2.2's estimate of the gap between arrivals.
     gap: Option<Duration>,
+    /// When data last arrived.
     last_arrival: Instant,
     quick: bool,
 }
@@ -29,6 +30,11 @@ impl AckSchedule {
         }
     }
 
+    /// Whether the delay is a part of the round-trip time.
+    pub(crate) fn is_short(&self) -> bool {
+        self.config.part.is_some()
+    }
+
     pub(crate) fn is_due(&self) -> bool {
         self.now
     }
@@ -44,15 +50,20 @@ impl AckSchedule {
     }
 
     /// Data arrived; `at_once` if it is not to be held back anyway (out of order, or the second
-    /// segment).
-    pub(crate) fn on_data(&mut self, now: Instant, at_once: bool, rto: Duration) {
+    /// segment). The times are the receiver's view of the retransmission timeout, and of the round-trip time.
+    pub(crate) fn on_data(&mut self, now: Instant, at_once: bool, (rto, round_trip): (Duration, Duration)) {
+        let since = now.saturating_since(self.last_arrival);
         if self.config.adaptive {
             self.follow_gap(now, rto);
         }
-        if at_once || self.quick || self.config.timeout.is_zero() {
+        self.last_arrival = now;
+        let part = self.config.part.map_or(Duration::MAX, |part| round_trip / part);
+        let hold = self.hold().min(part);
+        let is_second = self.is_short() && self.deadline.is_some();
+        if at_once || is_second || self.quick || hold.is_zero() || since > part / 2 {
             self.now = true;
         } else if self.deadline.is_none() {
-            self.deadline = Some(now + self.hold());
+            self.deadline = Some(now + hold);
         }
         self.quick = false;
     }
@@ -68,7 +79,6 @@ impl AckSchedule {
     /// retransmission timeout.
     fn follow_gap(&mut self, now: Instant, rto: Duration) {
         let seen = now.saturating_since(self.last_arrival).max(self.clock);
-        self.last_arrival = now;
         self.gap = Some(match self.gap {
             None => self.clock,
             Some(_) if seen > rto => rto,
@@ -98,16 +108,36 @@ mod tests {
     #[test]
     fn a_gap_beyond_the_retransmission_timeout_is_taken_for_as_long_as_that() {
         let millis = Duration::from_millis;
-        let config = DelayedAck { timeout: millis(500), adaptive: true };
+        let config = DelayedAck { timeout: millis(500), adaptive: true, part: None };
         for (gap, held) in [(150, 155), (200, 205), (201, 200), (5000, 200)] {
             let mut schedule = AckSchedule::new(config, millis(10));
             let mut now = Instant::ZERO;
-            schedule.on_data(now, false, millis(200));
+            schedule.on_data(now, false, (millis(200), millis(100)));
             assert!(schedule.is_due(), "the first is acknowledged at once");
             schedule.on_ack_sent();
             now += millis(gap);
-            schedule.on_data(now, false, millis(200));
+            schedule.on_data(now, false, (millis(200), millis(100)));
             assert_eq!(schedule.deadline(), Some(now + millis(held)), "{gap}");
+        }
+    }
+
+    /// With a part of the round-trip time: where segments follow one another in less than half of that.
+    #[test]
+    fn an_ack_waits_only_for_a_segment_that_is_about_to_come() {
+        let millis = Duration::from_millis;
+        let config = DelayedAck { timeout: millis(40), adaptive: false, part: Some(32) };
+        for (round_trip, gap, held) in
+            [(320, 4, Some(10)), (320, 6, None), (3200, 30, Some(40)), (0, 0, None)]
+        {
+            let mut schedule = AckSchedule::new(config, millis(1));
+            let mut now = Instant::ZERO + millis(1000);
+            for _ in 0..2 {
+                schedule.on_ack_sent();
+                now += millis(gap);
+                schedule.on_data(now, false, (millis(200), millis(round_trip)));
+            }
+            assert_eq!(schedule.deadline(), held.map(|held| now + millis(held)), "{round_trip} {gap}");
+            assert_eq!(schedule.is_due(), held.is_none(), "{round_trip} {gap}");
         }
     }
 }

@@ -146,10 +146,14 @@ impl ReceiveSide {
 
     /// Whether reading has opened the window so far that the peer should be notified
     /// (RFC 9293, 3.8.6.2.2: half of the buffer or one segment; two segments, as it is commonly
-    /// done, so that a fast reader does not double the ACKs).
+    /// done, so that a fast reader does not double the ACKs; where few ACKs are sent, also twice as far as the peer
+    /// knows, as in Linux: the next ACK reports what is read of an open window).
     pub(crate) fn owes_window_update(&self) -> bool {
+        let known = if self.acks.is_short() { self.edge - self.nxt() } else { 0 };
         let step = (self.nxt() + self.free()) - self.edge;
-        step > 0 && step as u32 >= (2 * self.peer_segment.max(536)).min(self.size.limit() / 2).max(1)
+        step > 0
+            && step >= known
+            && step as u32 >= (2 * self.peer_segment.max(536)).min(self.size.limit() / 2).max(1)
     }
 
     fn worthwhile_step(&self) -> u32 {
@@ -267,18 +271,25 @@ impl ReceiveSide {
         self.acks.at_once();
     }
 
-    /// Data arrived: an ACK is owed. `rto`: the receiver's view of the retransmission timeout.
+    /// Data arrived: an ACK is owed. `times`: the receiver's view of the retransmission timeout, and of the round-trip time.
     ///
     /// RFC 5681, 4.2: "Out-of-order data segments SHOULD be acknowledged immediately", so does one that
-    /// fills a gap, and every second full-sized segment.
-    pub(crate) fn schedule_ack(&mut self, now: Instant, placed: &Placed, fin: bool, rto: Duration) {
-        let at_once = placed.out_of_order
+    /// fills a gap, and every second full-sized segment. Where the delay is a part of the round-trip time, what follows the
+    /// last segment beyond a gap says nothing new of the gap, and waits (as in QUIC: RFC 9000, 13.2.1).
+    pub(crate) fn schedule_ack(
+        &mut self,
+        now: Instant,
+        placed: &Placed,
+        fin: bool,
+        times: (Duration, Duration),
+    ) {
+        let may_wait = placed.follows && self.acks.is_short();
+        let at_once = ((placed.out_of_order || placed.had_holes) && !may_wait)
             || placed.dropped
             || placed.duplicate.is_some()
-            || placed.had_holes
             || fin
             || self.owes_second_segment();
-        self.acks.on_data(now, at_once, rto);
+        self.acks.on_data(now, at_once, times);
     }
 
     pub(crate) fn is_ack_due(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The TCP of streams inside the tunnel.
 
-use headway_tcp::{DelayedAck, KeepAlive, Profile, Variant};
+use headway_tcp::{KeepAlive, Profile, Variant};
 use headway_units::Duration;
 
 /// The time between two keep-alive probes that are not answered.
@@ -14,8 +14,8 @@ pub(crate) fn stream_profile(outage: Duration, own_path: bool) -> Profile {
     profile.mtu = u16::MAX;
     // Of a damaged payload only the bad blocks are sent again, and the tunnel's tag says whether it is whole.
     profile.features.partial = true;
-    // A delayed ACK of one stream looks like a queue to the many that share its window.
-    profile.delayed_ack = DelayedAck { timeout: Duration::ZERO, adaptive: false };
+    // A long delay of one stream's ACK looks like a queue to the many that share its window.
+    profile.delayed_ack.part = Some(32);
     // What a host wrote is sent as it was written.
     profile.nagle = false;
     profile.rto.retries = None;
