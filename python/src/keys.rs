@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headway_scenario::{Defaults, Hops, Scope, Settings, Traces, Unset, key, keys as table, read, unknown_key};
+use headway_scenario::{
+    Defaults, Hops, Scope, Settings, Traces, Unset, key, keys as table, read, unknown_key,
+};
 use headway_sim::ValueKind;
 use headway_sim::race::Feature;
 use headway_tcp::Variant;

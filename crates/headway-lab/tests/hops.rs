@@ -46,10 +46,15 @@ fn tables_and_the_key_describe_the_same() {
         assert_eq!(one.identity, other.identity);
         assert_eq!(one.scenario, other.scenario);
     }
-    let [first, second] = &tables.cells[3].scenario.hops[..] else { panic!("{:?}", tables.cells[3].scenario) };
+    let [first, second] = &tables.cells[3].scenario.hops[..] else {
+        panic!("{:?}", tables.cells[3].scenario)
+    };
     assert_eq!(first.forward.rate.map(|rate| rate.bits_per_second()), Some(10_000_000));
     assert_eq!(second.reverse.rate.map(|rate| rate.bits_per_second()), Some(6_000_000));
-    assert_eq!((first.forward.damage.to_string(), second.forward.damage.to_string()), ("random:2%".into(), "none".into()));
+    assert_eq!(
+        (first.forward.damage.to_string(), second.forward.damage.to_string()),
+        ("random:2%".into(), "none".into())
+    );
     // 50 ms, the round trip of all hops: 10 Mbit/s are 41.7 packets, and 6 Mbit/s 25.
     assert_eq!(first.forward.queue, QueueLimit::Packets(42));
     assert_eq!(second.forward.queue, QueueLimit::Packets(25));
@@ -90,7 +95,8 @@ fn results_say_what_each_hop_did_and_are_made_again_anywhere() {
     let line = there.make(place).expect("a run");
     let goodput = results.rows[2][0].metrics.goodput_bps;
     assert!(line.contains(&format!("\"goodput_bps\":{goodput}")), "{goodput}: {line}");
-    let again = replay(&results.manifest, &results.manifest.cells[2], results.rows[2][0].seed, ()).expect("a run");
+    let again =
+        replay(&results.manifest, &results.manifest.cells[2], results.rows[2][0].seed, ()).expect("a run");
     assert_eq!(again.outcome.metrics.goodput_bps, goodput);
 }
 
@@ -98,21 +104,54 @@ fn results_say_what_each_hop_did_and_are_made_again_anywhere() {
 fn what_makes_no_sense_is_refused_with_its_place() {
     let recorded = "[[scenario.hop]]\ndamage = \"trace:a.fates\"\n";
     for (change, parts) in [
-        (("rate = \"{tight}\"", "rate = \"{tight}s\""), &["hops.toml:20: hops: hop 2: rate: \"4mbits\": expected"][..]),
-        (("rate = \"{tight}\"", "rte = \"{tight}\""), &["hops.toml:23: rte: unknown key (did you mean rate?): expected one of rate,"]),
+        (
+            ("rate = \"{tight}\"", "rate = \"{tight}s\""),
+            &["hops.toml:17: hops: hop 2: rate: \"4mbits\": expected"][..],
+        ),
+        (
+            ("rate = \"{tight}\"", "rte = \"{tight}\""),
+            &["hops.toml:20: rte: unknown key (did you mean rate?): expected one of rate,"],
+        ),
         (("rate = \"{tight}\"", "window = \"{tight}\""), &["window: unknown key: expected one of rate,"]),
-        (("rate = \"{tight}\"", "rate = \"4 mbit\""), &["hop 2: rate: \"4 mbit\": expected a value without spaces"]),
+        (
+            ("rate = \"{tight}\"", "rate = \"4 mbit\""),
+            &["hop 2: rate: \"4 mbit\": expected a value without spaces"],
+        ),
         (("rate = \"{tight}\"", "rate = true"), &["expected a number, or a text in quotes"]),
         (("hops 2\"", "hops 3\""), &["rivals: ", "hops 3: there are 2 hops: expected some of them"]),
-        (("hops 2\"", "hops 0\""), &["rivals: ", "\"0\": expected hops, counted from 1, such as 2, 1-3 or all"]),
-        (("hops 2\"", "hops 2\"\nhops = \"3\""), &["hops: are there as a key and as tables [[scenario.hop]]: expected one of them"]),
-        (("rate = \"10mbit\"", "rate = \"10mbit\"\nrate-steps = \"1mbit@0s\""), &["hop 2: rate: rate-steps replaces it: expected rate-steps none beside it"]),
-        (("[[scenario.hop]]\n\n", recorded), &["hop 1: damage: a.fates: cannot be read: a hop has no file of its own"]),
-        (("rivals = \"modern:cubic undamaged hops 2\"", "trunk = \"sack\""), &["trunk: ", "expected one hop"]),
-        (("rivals = \"modern:cubic undamaged hops 2\"", "clock = \"real\""), &["hops: in real time there is one link: expected none"]),
-        (("rivals = \"modern:cubic undamaged hops 2\"", "frames = \"count\""), &["frames: ", "expected one hop"]),
+        (
+            ("hops 2\"", "hops 0\""),
+            &["rivals: ", "\"0\": expected hops, counted from 1, such as 2, 1-3 or all"],
+        ),
+        (
+            ("hops 2\"", "hops 2\"\nhops = \"3\""),
+            &["hops: are there as a key and as tables [[scenario.hop]]: expected one of them"],
+        ),
+        (
+            ("rate = \"10mbit\"", "rate = \"10mbit\"\nrate-steps = \"1mbit@0s\""),
+            &["hop 2: rate: rate-steps replaces it: expected rate-steps none beside it"],
+        ),
+        (
+            ("[[scenario.hop]]\n\n", recorded),
+            &["hop 1: damage: a.fates: cannot be read: a hop has no file of its own"],
+        ),
+        (
+            ("rivals = \"modern:cubic undamaged hops 2\"", "trunk = \"sack\""),
+            &["trunk: ", "expected one hop"],
+        ),
+        (
+            ("rivals = \"modern:cubic undamaged hops 2\"", "clock = \"real\""),
+            &["hops: in real time there is one link: expected none"],
+        ),
+        (
+            ("rivals = \"modern:cubic undamaged hops 2\"", "frames = \"count\""),
+            &["frames: ", "expected one hop"],
+        ),
         (("\"headway\"", "\"oracle\""), &["oracle: expected one hop"]),
-        (("rivals =", "flow-hops = \"4\"\nrivals ="), &["hops.toml:19: flow-hops: ", "hops 4: there are 2 hops"]),
+        (
+            ("rivals =", "flow-hops = \"4\"\nrivals ="),
+            &["hops.toml:15: flow-hops: ", "hops 4: there are 2 hops"],
+        ),
     ] {
         let text = FILE.replacen(change.0, change.1, 1);
         assert_ne!(text, FILE, "{change:?}");

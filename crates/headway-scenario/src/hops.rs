@@ -7,7 +7,7 @@ use headway_sim::race::{Hop, Scenario};
 use headway_units::Duration;
 
 use crate::error::KeyError;
-use crate::key::{Defaults, Key, LinkScope};
+use crate::key::{Defaults, LinkScope};
 use crate::settings::Settings;
 use crate::table::{HOPS, key, keys, unknown_key};
 use crate::traces::Traces;
@@ -17,9 +17,9 @@ const MOST: usize = 64;
 
 /// What replaces a key of the link where both are given.
 const REPLACED: [(&str, &[&str]); 3] = [
-    ("rate", &["rate-steps", "rate-trace"]),
+    ("rate", &["rate-steps", "rate-trace", "reverse-rate-steps", "reverse-rate-trace"]),
     ("reverse-rate", &["reverse-rate-steps", "reverse-rate-trace"]),
-    ("delay", &["delay-steps"]),
+    ("delay", &["delay-steps", "reverse-delay-steps"]),
 ];
 
 /// Hops with the keys of their own; what they do not say is that of the scenario.
@@ -30,7 +30,7 @@ pub struct Hops(Vec<Alike>);
 #[derive(Clone, Debug, PartialEq)]
 struct Alike {
     count: usize,
-    keys: Vec<(&'static Key, String)>,
+    keys: Vec<(&'static str, String)>,
 }
 
 impl Hops {
@@ -82,13 +82,16 @@ impl Hops {
             for key in keys().iter().filter(|key| key.scope.is_of_link()) {
                 let of_hop = all[place].value(key.name);
                 let of_scenario = given(key.name).or(key.default.value(defaults));
+                let of_scenario = of_scenario.filter(|_| !all[place].replaces(key.name));
                 let Some(value) = of_hop.or(of_scenario) else { continue };
                 let traces = if of_hop.is_some() { &own } else { traces };
                 let scope = LinkScope { mtu, round_trip };
-                key.set_link((&mut hop.forward, &mut hop.reverse), value, scope, traces).map_err(|problem| {
-                    let problem = format!("hop {}: {}: {problem}", place + 1, key.name);
-                    KeyError { key: HOPS, problem }
-                })?;
+                key.set_link((&mut hop.forward, &mut hop.reverse), value, scope, traces).map_err(
+                    |problem| {
+                        let problem = format!("hop {}: {}: {problem}", place + 1, key.name);
+                        KeyError { key: HOPS, problem }
+                    },
+                )?;
             }
             all[place].check(place, &given)?;
             Ok(hop)
@@ -105,19 +108,25 @@ impl Hops {
 
 impl Alike {
     fn value(&self, name: &str) -> Option<&str> {
-        self.keys.iter().find(|(key, _)| key.name == name).map(|(_, value)| value.as_str())
+        self.keys.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it has a key for both directions, in place of what the scenario says of the reverse one.
+    fn replaces(&self, name: &str) -> bool {
+        let both = name.strip_prefix("reverse-").and_then(key);
+        both.is_some_and(|both| both.direction().is_none() && self.value(both.name).is_some())
     }
 
     /// What a hop says of its rate or delay must not be replaced by what the scenario says.
     fn check<'a>(&self, place: usize, given: impl Fn(&str) -> Option<&'a str>) -> Result<(), KeyError> {
         for (name, others) in REPLACED {
-            let is_other = |other: &&&str| {
-                self.value(other).or(given(other)).is_some_and(|value| value != "none")
-            };
+            let is_other =
+                |other: &&&str| self.value(other).or(given(other)).is_some_and(|value| value != "none");
             let Some(other) = others.iter().find(is_other).filter(|_| self.value(name).is_some()) else {
                 continue;
             };
-            let problem = format!("hop {}: {name}: {other} replaces it: expected {other} none beside it", place + 1);
+            let problem =
+                format!("hop {}: {name}: {other} replaces it: expected {other} none beside it", place + 1);
             return Err(KeyError { key: HOPS, problem });
         }
         Ok(())
@@ -127,8 +136,9 @@ impl Alike {
 impl fmt::Display for Hops {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, Alike { count, keys }) in self.0.iter().enumerate() {
-            let mut words: Vec<String> = (*count > 1 || keys.is_empty()).then(|| count.to_string()).into_iter().collect();
-            words.extend(keys.iter().map(|(key, value)| format!("{} {value}", key.name)));
+            let mut words: Vec<String> =
+                (*count > 1 || keys.is_empty()).then(|| count.to_string()).into_iter().collect();
+            words.extend(keys.iter().map(|(key, value)| format!("{key} {value}")));
             write!(f, "{}{}", if place == 0 { "" } else { "; " }, words.join(" "))?;
         }
         Ok(())
@@ -160,11 +170,12 @@ impl FromStr for Hops {
             while let Some(name) = words.next() {
                 let key = key(name).filter(|key| key.scope.is_of_link());
                 let key = key.ok_or_else(|| format!("{text:?}: {name}: {}", unknown(name)))?;
-                let value = words.next().ok_or_else(|| format!("{text:?}: expected a value after {name:?}"))?;
+                let value =
+                    words.next().ok_or_else(|| format!("{text:?}: expected a value after {name:?}"))?;
                 if alike.value(name).is_some() {
                     return Err(format!("{text:?}: {name} is there twice: expected it once"));
                 }
-                alike.keys.push((key, value.into()));
+                alike.keys.push((key.name, value.into()));
             }
             hops.0.push(alike);
         }

@@ -100,7 +100,8 @@ fn one_hop_is_the_link_packet_by_packet() {
         [(Scenario::default(), "alone"), (shared, "shared"), (counted, "counted"), (warm, "warm")]
     {
         let link = damaged(hop(10, 20), "random:4%");
-        let plain = Scenario { forward: link.forward.clone(), reverse: link.reverse.clone(), ..scenario.clone() };
+        let plain =
+            Scenario { forward: link.forward.clone(), reverse: link.reverse.clone(), ..scenario.clone() };
         // What hops replace is not used.
         let with_hop = Scenario { hops: vec![link], ..scenario };
         for sender in ["hack+sack", "modern:cubic", "headway"] {
@@ -149,8 +150,11 @@ fn left(link: &LinkCounters) -> u64 {
 
 #[test]
 fn what_leaves_a_hop_enters_the_next() {
-    let mut hops =
-        vec![damaged(hop(20, 5), "random:3%"), damaged(hop(8, 15), "burst:2%:3"), damaged(hop(12, 10), "random:1%")];
+    let mut hops = vec![
+        damaged(hop(20, 5), "random:3%"),
+        damaged(hop(8, 15), "burst:2%:3"),
+        damaged(hop(12, 10), "random:1%"),
+    ];
     hops[0].forward.loss = "1%".parse().expect("a share");
     hops[1].forward.frame_check = FrameCheck::Drop;
     hops[2].forward.duplicate = "1%".parse().expect("a share");
@@ -158,8 +162,11 @@ fn what_leaves_a_hop_enters_the_next() {
     let scenario = over(hops);
     for sender in ["hack+sack", "modern:cubic", "headway"] {
         let outcome = raced(&scenario, sender);
-        assert_eq!((outcome.metrics.finished, outcome.metrics.sha256_ok), (true, Some(true)), "{sender}");
-        assert_eq!(outcome.metrics.damaged_bytes_delivered, 0, "{sender}");
+        let metrics = &outcome.metrics;
+        assert!(metrics.finished, "{sender}");
+        // TCP's sum misses some damage of several bits; the CRC-32Cs of HACK v2 find all of it.
+        let may_differ = sender != "headway" && metrics.undetected_packets > Some(0);
+        assert!(metrics.sha256_ok == Some(true) || may_differ, "{sender}: {metrics:?}");
         let [first, second, third] = outcome.links[..] else { panic!("{} hops", outcome.links.len()) };
         let [forward, reverse] = [0, 1].map(|way| [first[way], second[way], third[way]]);
         for place in 0..2 {
@@ -170,11 +177,11 @@ fn what_leaves_a_hop_enters_the_next() {
             assert!(link.hit > 0 && left(link) >= link.delivered, "{sender}: {link:?}");
         }
         let damaged: Vec<u64> = forward.iter().map(|link| link.hit).collect();
-        assert_eq!(outcome.metrics.hop_damaged, damaged, "{sender}");
+        assert_eq!(metrics.hop_damaged, damaged, "{sender}");
         let drops: u64 = forward.iter().map(|link| link.queue_drops).sum();
-        assert_eq!(outcome.metrics.queue_drops, Some(drops), "{sender}");
+        assert_eq!(metrics.queue_drops, Some(drops), "{sender}");
         let bytes: u64 = forward.iter().chain(&reverse).map(|link| link.transmitted_bytes).sum();
-        assert_eq!(outcome.metrics.link_bytes, Some(bytes), "{sender}");
+        assert_eq!(metrics.link_bytes, Some(bytes), "{sender}");
     }
 }
 
@@ -198,7 +205,8 @@ fn who_is_on_the_second_hop_is_not_seen_on_the_first() {
 
 #[test]
 fn flows_enter_and_leave_at_their_hops() {
-    let rivals = || vec![beside("modern:cubic", "1"), beside("modern:cubic", "2"), beside("modern:cubic", "3")];
+    let rivals =
+        || vec![beside("modern:cubic", "1"), beside("modern:cubic", "2"), beside("modern:cubic", "3")];
     let scenario =
         Scenario { companions: rivals(), ..lasting(30, over(vec![hop(10, 5), hop(6, 5), hop(10, 5)])) };
     let outcome = raced(&scenario, "modern:cubic");
@@ -254,7 +262,8 @@ fn the_bound_is_that_of_the_tightest_hop() {
         let flow_hops = range.parse().expect("hops");
         Scenario { flow_hops, ..over(hops.to_vec()) }.bound().expect("a rate") / 1e6
     };
-    let close = |one: f64, other: f64| assert!((one - other * payload).abs() < 1e-9, "{one}, expected {other}");
+    let close =
+        |one: f64, other: f64| assert!((one - other * payload).abs() < 1e-9, "{one}, expected {other}");
     let [fast, slow] = [hop(10, 5), hop(8, 5)];
     close(bound(&[fast.clone(), slow.clone()], "all"), 8.0);
     close(bound(&[fast.clone(), slow.clone()], "1"), 10.0);
@@ -304,14 +313,26 @@ fn what_several_hops_cannot_have_is_refused() {
     assert_eq!(oracle(&two(), 1000, 1), None);
     refused(&Scenario { frames: Frames::Count, ..two() }, "sack", "frames: expected one hop");
     let trunk = Some(Trunk::new(Variant::Sack.into(), Scenario::default().window));
-    refused(&Scenario { trunk, ..two() }, "sack", "trunk: it has a gateway at each end of one link: expected one hop");
+    refused(
+        &Scenario { trunk, ..two() },
+        "sack",
+        "trunk: it has a gateway at each end of one link: expected one hop",
+    );
     let third = || "2-3".parse().expect("hops");
-    refused(&Scenario { flow_hops: third(), ..two() }, "sack", "flow-hops: hops 2-3: there are 2 hops: expected");
+    refused(
+        &Scenario { flow_hops: third(), ..two() },
+        "sack",
+        "flow-hops: hops 2-3: there are 2 hops: expected",
+    );
     refused(&Scenario { cross_hops: third(), ..two() }, "sack", "cross-hops: hops 2-3: there are 2 hops");
     let rivals = vec![beside("headway", "3")];
     refused(&Scenario { companions: rivals, ..two() }, "sack", "rivals: headway: hops 3: there are 2 hops");
     let flow_hops = "2".parse().expect("hops");
-    refused(&Scenario { flow_hops, ..Scenario::default() }, "sack", "hops 2: there is one hop: expected 1 or all");
+    refused(
+        &Scenario { flow_hops, ..Scenario::default() },
+        "sack",
+        "hops 2: there is one hop: expected 1 or all",
+    );
     let mut traced = two();
     let trace = || Damage::Trace("hit payload 1\nok 3".parse().expect("a trace"));
     traced.hops[0].forward.damage = trace();

@@ -97,7 +97,9 @@ fn scenario<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IndexMap<Strin
     let mut scenario = IndexMap::new();
     for (name, value) in IndexMap::<String, ScenarioValue>::deserialize(deserializer)? {
         let (name, value) = match (name.as_str(), value) {
-            (HOP, ScenarioValue::Tables(hops)) => (HOPS.to_owned(), Scalar::Text(text_of(&hops).map_err(D::Error::custom)?)),
+            (HOP, ScenarioValue::Tables(hops)) => {
+                (HOPS.to_owned(), Scalar::Text(text_of(&hops).map_err(D::Error::custom)?))
+            }
             (HOP, ScenarioValue::Scalar(_)) => {
                 return Err(D::Error::custom("hop: expected tables, each with [[scenario.hop]] above it"));
             }

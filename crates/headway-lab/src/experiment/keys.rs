@@ -149,7 +149,10 @@ mod tests {
         assert_eq!(problem(&hop), None);
         let (line, says) = problem(&format!("{hop}dealy = '1ms'\n")).unwrap();
         assert_eq!(line, 8);
-        assert!(says.starts_with("dealy: unknown key (did you mean delay?): expected one of rate,"), "{says}");
+        assert!(
+            says.starts_with("dealy: unknown key (did you mean delay?): expected one of rate,"),
+            "{says}"
+        );
         let (_, says) = problem(&format!("{hop}window = '1MiB'\n")).unwrap();
         assert!(says.starts_with("window: unknown key: expected one of rate,"), "{says}");
     }

@@ -78,7 +78,9 @@ impl Scenario {
         let missing = |range: HopRange| {
             let expected = match links.len() {
                 1 => "there is one hop: expected 1 or all".into(),
-                count => format!("there are {count} hops: expected some of them, such as {count} or 1-{count}"),
+                count => {
+                    format!("there are {count} hops: expected some of them, such as {count} or 1-{count}")
+                }
             };
             (!range.is_within(links.len())).then(|| format!("hops {range}: {expected}"))
         };

@@ -119,8 +119,7 @@ impl Start {
 /// Bytes of packets, of both directions.
 fn link_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
     let links = arena.forward.iter().chain(&arena.reverse);
-    links.map(|&link| arena.network.link_counters(link).transmitted_bytes)
-        .sum()
+    links.map(|&link| arena.network.link_counters(link).transmitted_bytes).sum()
 }
 
 /// Payload bytes that TCP sent over the forward path: that of the trunk, if there is one, or of the senders.
@@ -190,11 +189,16 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
             (report.completed.is_some(), end.saturating_since(start.at), size)
         }
     };
-    let hops: Vec<HopOutcome> =
-        arena.forward.iter().zip(&start.forward).map(|(&link, start)| HopOutcome::of(network, link, start)).collect();
+    let hops: Vec<HopOutcome> = arena
+        .forward
+        .iter()
+        .zip(&start.forward)
+        .map(|(&link, start)| HopOutcome::of(network, link, start))
+        .collect();
     let queue_drops = hops.iter().map(|hop| hop.queue_drops).sum();
     // Of several queues the longest.
-    let waits = hops.iter().map(|hop| hop.waits).reduce(|one, next| if next.p95 > one.p95 { next } else { one });
+    let waits =
+        hops.iter().map(|hop| hop.waits).reduce(|one, next| if next.p95 > one.p95 { next } else { one });
     let waits = waits.unwrap_or_default();
     let of_hops = if hops.len() > 1 { hops } else { Vec::new() };
     let arrivals =

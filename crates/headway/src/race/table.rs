@@ -77,7 +77,12 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     for (place, (link, reverse)) in links.iter().enumerate() {
         if links.len() > 1 {
             let hop = place + 1;
-            text.push_str(&format!("\nhop {hop}: {}, damage {}{}", of_link(link), link.damage, in_header(link)));
+            text.push_str(&format!(
+                "\nhop {hop}: {}, damage {}{}",
+                of_link(link),
+                link.damage,
+                in_header(link)
+            ));
             text.push_str(&format!("; reverse path: {}; frame check {}", reverse.damage, link.frame_check));
         }
         let reverse_delay = reverse.delay_text();
