@@ -136,9 +136,8 @@ fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
         && summaries.iter().any(is_ours);
     unknown.then(|| {
         format!(
-            "loss {} without damage: headway takes these losses for congestion until it finds that they do not depend on \
-             what it sends; --with own-path tells it so: see docs/ledger.md",
-            loss
+            "loss {loss} without damage: headway takes these losses for congestion until it finds that they do not depend on \
+             what it sends; --with own-path tells it so: see docs/ledger.md"
         )
     })
 }

@@ -66,7 +66,7 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
             text.push_str(&format!("\ndamage {}: {hit}{}", link.damage, in_header(link)));
             text.push_str(&format!("; reverse path: {}; frame check {}", reverse.damage, link.frame_check));
         }
-        _ => text.push_str(&format!("\ndamage: {hit} on hops {}", scenario.flow_hops)),
+        _ => text.push_str(&format!("\ndamage: {hit}{}", on(scenario.flow_hops))),
     }
     if let Some(bound) = scenario.bound() {
         text.push_str(&format!("; bound {}", rate_text(bound)));
