@@ -7,6 +7,7 @@ use std::fs;
 use common::{parse, run_in};
 use headway_lab::{Experiment, Overrides, RemoteMaker, describe, replay};
 use headway_link::QueueLimit;
+use headway_units::Rate;
 
 const FILE: &str = r#"
 title = "Several links"
@@ -49,8 +50,8 @@ fn tables_and_the_key_describe_the_same() {
     let [first, second] = &tables.cells[3].scenario.hops[..] else {
         panic!("{:?}", tables.cells[3].scenario)
     };
-    assert_eq!(first.forward.rate.map(|rate| rate.bits_per_second()), Some(10_000_000));
-    assert_eq!(second.reverse.rate.map(|rate| rate.bits_per_second()), Some(6_000_000));
+    assert_eq!(first.forward.rate.map(Rate::bits_per_second), Some(10_000_000));
+    assert_eq!(second.reverse.rate.map(Rate::bits_per_second), Some(6_000_000));
     assert_eq!(
         (first.forward.damage.to_string(), second.forward.damage.to_string()),
         ("random:2%".into(), "none".into())
