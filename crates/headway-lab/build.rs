@@ -47,6 +47,7 @@ fn main() {
         ("HEADWAY", "", &CODE[..]),
         ("HEADWAY_OWN_PATH", "own-path-", &CODE),
         ("HEADWAY_TRUNK", "trunk-", &trunk),
+        ("HEADWAY_HOPS", "hops-", &CODE),
         ("HEADWAY_LINK", "link-", &LINK),
     ] {
         // In a package the other crates are elsewhere; there the version represents their code.

@@ -9,7 +9,7 @@ _HEAD = '''\
 # Written by `python -m headway._stub` from the table of keys: change it there.
 """Scenarios: the link, what is sent over it, and how the sender is set."""
 
-from headway._values import Value
+from headway._values import Hops, Value
 
 class Scenario:
 '''
@@ -31,6 +31,10 @@ def docstring() -> str:
 '''
 
 
+def _annotation(name: str) -> str:
+    return "Value | Hops | None" if name == "hops" else "Value | None"
+
+
 def stub() -> str:
     """The text of the file."""
     names = [name.replace("-", "_") for name, *_ in _native.keys()]
@@ -38,7 +42,7 @@ def stub() -> str:
     for name in names:
         parts.append(f"    @property\n    def {name}(self) -> str: ...\n")
     for method, answer in [("__init__", "None"), ("replace", '"Scenario"')]:
-        keys = "".join(f"        {name}: Value | None = None,\n" for name in names)
+        keys = "".join(f"        {name}: {_annotation(name)} = None,\n" for name in names)
         parts.append(f"    def {method}(\n        self,\n        *,\n{keys}    ) -> {answer}: ...\n")
     return "".join(parts) + _REST
 

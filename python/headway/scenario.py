@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from textwrap import fill
 
 from headway import _native
-from headway._values import Value, text
+from headway._values import Hops, Value, hops, text
 
 
 class Scenario:
     __slots__ = ("_given", "_settings")
 
-    def __init__(self, **keys: Value | None) -> None:
+    def __init__(self, **keys: Value | Hops | None) -> None:
         given = {
-            name.replace("_", "-"): text(name, value) for name, value in keys.items() if value is not None
+            name.replace("_", "-"): hops(value) if name == "hops" else text(name, value)
+            for name, value in keys.items()
+            if value is not None
         }
         # Refuses what makes no sense.
         settings = _native.check(given)
@@ -30,9 +32,9 @@ class Scenario:
         """The value of every key as text; empty where a key has none."""
         return dict(self._settings)
 
-    def replace(self, **keys: Value | None) -> "Scenario":
+    def replace(self, **keys: Value | Hops | None) -> "Scenario":
         """The same with other values; None takes a key back."""
-        before: dict[str, Value | None] = {
+        before: dict[str, Value | Hops | None] = {
             name.replace("-", "_"): value for name, value in self._given.items()
         }
         return Scenario(**{**before, **keys})
@@ -70,7 +72,8 @@ def docstring() -> str:
         "A link and its damage, what is sent, and how the sender is set.",
         "",
         "Keys are those of the command and of experiment files, with `_` for `-`; what is not given is as in a",
-        "plain `headway race`. Values are texts (\"10mbit\", \"300ms\", \"5%\", \"64KiB\"), numbers, or True and False.",
+        "plain `headway race`. Values are texts (\"10mbit\", \"300ms\", \"5%\", \"64KiB\"), numbers, or True and False; those",
+        "of hops may be a list with a dict of keys for each link.",
         "An unknown key or a value that makes no sense raises `headway.InputError`.",
     ]
     heading = ""
@@ -87,8 +90,13 @@ def _signature() -> inspect.Signature:
     kind = inspect.Parameter.KEYWORD_ONLY
     names = (name.replace("-", "_") for name, *_ in _native.keys())
     return inspect.Signature(
-        [inspect.Parameter(name, kind, default=None, annotation=Value | None) for name in names]
+        [inspect.Parameter(name, kind, default=None, annotation=annotation(name)) for name in names]
     )
+
+
+def annotation(name: str) -> object:
+    """What a key may be given."""
+    return Value | Hops | None if name == "hops" else Value | None
 
 
 Scenario.__doc__ = docstring()

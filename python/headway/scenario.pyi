@@ -1,13 +1,14 @@
 # Written by `python -m headway._stub` from the table of keys: change it there.
 """Scenarios: the link, what is sent over it, and how the sender is set."""
 
-from headway._values import Value
+from headway._values import Hops, Value
 
 class Scenario:
     """A link and its damage, what is sent, and how the sender is set.
 
     Keys are those of the command and of experiment files, with `_` for `-`; what is not given is as in a
-    plain `headway race`. Values are texts ("10mbit", "300ms", "5%", "64KiB"), numbers, or True and False.
+    plain `headway race`. Values are texts ("10mbit", "300ms", "5%", "64KiB"), numbers, or True and False; those
+    of hops may be a list with a dict of keys for each link.
     An unknown key or a value that makes no sense raises `headway.InputError`.
 
     Senders:
@@ -122,7 +123,8 @@ class Scenario:
 
     * companions (SENDERS): Other flows on the link, as `3 modern:cubic undamaged, sack after 20s size 256KiB
       delay 50ms`: how many, their sender, and perhaps that damage spares them, when they begin, how much they
-      send, and their one-way delay in addition to that of the link. Default: none.
+      send, their one-way delay in addition to that of the link, and which of several hops they pass, as
+      `modern:cubic hops 2` or `hops 1-3`. Default: none.
     * rivals (SENDERS): The same, but of flows whose share of the link is measured. Default: none.
     * cross (RATE|pcap:FILE): Cross traffic: UDP datagrams that respond to no congestion, at a rate, or with
       the times and lengths of the IP packets in a capture (of those `:to=ADDRESS` or `:from=ADDRESS`), again
@@ -156,6 +158,15 @@ class Scenario:
     * told (PERCENT): What the senders `headway` and the gateways of a trunk are told that the link carries,
       in percent of what it does: 100 is right, 1000 ten times too much. They test it, and start from it.
       Default: none.
+
+    Several links in a row:
+
+    * hops (HOPS): Several links in a row in place of one, with ; between them, as `rate 5mbit delay 20ms; 2
+      queue 50p`: perhaps how many alike, and keys of a link with their values; what a hop does not say is as
+      of the one link (virtual time only). Default: one link.
+    * flow_hops (N|N-M|all): The hops that the measured flow passes, counted from 1: 2, 1-3 or all; other
+      flows say theirs in --rivals and --companions, as `modern:cubic hops 2`. Default: all.
+    * cross_hops (N|N-M|all): The hops that cross traffic passes. Default: all.
     """
 
     @property
@@ -300,6 +311,12 @@ class Scenario:
     def rules_off(self) -> str: ...
     @property
     def told(self) -> str: ...
+    @property
+    def hops(self) -> str: ...
+    @property
+    def flow_hops(self) -> str: ...
+    @property
+    def cross_hops(self) -> str: ...
     def __init__(
         self,
         *,
@@ -374,6 +391,9 @@ class Scenario:
         edge_delay: Value | None = None,
         rules_off: Value | None = None,
         told: Value | None = None,
+        hops: Value | Hops | None = None,
+        flow_hops: Value | None = None,
+        cross_hops: Value | None = None,
     ) -> None: ...
     def replace(
         self,
@@ -449,6 +469,9 @@ class Scenario:
         edge_delay: Value | None = None,
         rules_off: Value | None = None,
         told: Value | None = None,
+        hops: Value | Hops | None = None,
+        flow_hops: Value | None = None,
+        cross_hops: Value | None = None,
     ) -> "Scenario": ...
 
     @property

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use headway_scenario::{Defaults, Scope, Settings, Traces, Unset, key, keys as table, read, unknown_key};
+use headway_scenario::{
+    Defaults, Hops, Scope, Settings, Traces, Unset, key, keys as table, read, unknown_key,
+};
 use headway_sim::ValueKind;
 use headway_sim::race::Feature;
 use headway_tcp::Variant;
@@ -64,6 +66,13 @@ pub(crate) fn check(given: Given) -> PyResult<Vec<(&'static str, String)>> {
     let settings = settings(&given)?;
     let keys = table().iter().filter(|key| is_of_simulator(key.scope));
     Ok(keys.map(|key| (key.name, key.show(&settings))).collect())
+}
+
+/// The text of links in a row, each with keys of its own.
+#[pyfunction]
+pub(crate) fn hops(hops: Vec<Vec<(String, String)>>) -> PyResult<String> {
+    let hops = hops.iter().map(|hop| hop.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    Hops::text(hops).map_err(of_key)
 }
 
 /// What the keys describe. Recordings are looked for in the working directory.

@@ -25,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use super::experiment::{NativeExperiment, NativeResults, papers};
     #[pymodule_export]
-    use super::keys::{check, columns, features, keys, variants};
+    use super::keys::{check, columns, features, hops, keys, variants};
     #[pymodule_export]
     use super::network::{NativeHost, NativeLink, nanoseconds, network_names};
     #[pymodule_export]

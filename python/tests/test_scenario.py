@@ -55,6 +55,36 @@ def test_what_makes_no_sense_is_refused(keys: dict[str, object], parts: list[str
     assert isinstance(refusal.value, ValueError) and isinstance(refusal.value, headway.Error)
 
 
+def test_links_in_a_row_are_a_text_a_number_or_a_list() -> None:
+    hops = [{}, {"rate": "5mbit", "header_hit": 0.4}]
+    link = headway.Scenario(hops=hops, rivals="modern:cubic hops 2")
+    assert link.given["hops"] == "1; rate 5mbit header-hit 0.4"
+    assert link == headway.Scenario(hops="1; rate 5mbit header-hit 0.4", rivals="modern:cubic hops 2")
+    assert link == pickle.loads(pickle.dumps(link)) and link.replace(hops=2).hops == "2"
+    run = headway.run(link.replace(delay="5ms", damage="none", duration="2s"), "headway", seed=1)
+    damaged = run.metrics["hop_damaged"]
+    assert damaged == "0 0" and run.metrics["rival_goodput_bps"] > run.metrics["goodput_bps"] / 100
+
+
+@pytest.mark.parametrize(
+    ("hops", "part"),
+    [
+        ([{"rate": "soon"}], 'hops: hop 1: rate: "soon": expected'),
+        ([{}, {"dellay": "1ms"}], "dellay: unknown key (did you mean delay?)"),
+        ([{}, {"variant": "sack"}], "variant: is not about the link: expected one of rate,"),
+        ([{"rate": "5 mbit"}], "hop 1: rate: \"5 mbit\": expected a value without spaces and semicolons"),
+        ([{"rate": None}], "hops: hop 1: rate: None: expected a text"),
+        (["rate"], "hops: hop 1: 'rate': expected a dict of keys of a link"),
+        ([], "hops: \"\": expected hops with ; between them"),
+        (0, "0: expected 1 to 64 hops"),
+    ],
+)
+def test_links_that_make_no_sense_are_refused(hops: object, part: str) -> None:
+    with pytest.raises(headway.InputError) as refusal:
+        headway.Scenario(hops=hops)  # type: ignore[arg-type]
+    assert part in str(refusal.value), refusal.value
+
+
 def test_the_stub_has_every_key() -> None:
     path = Path(__file__).parents[1] / "headway/scenario.pyi"
     how = "python -m headway._stub > python/headway/scenario.pyi"

@@ -32,6 +32,7 @@ fn value(key: &Key) -> String {
         ("trunk-queue", _) => "20p".into(),
         ("trunk-aqm", _) => "codel".into(),
         ("trunk-cost", _) => "2ms".into(),
+        ("hops", _) => "2 rate 5mbit".into(),
         (_, shown) => shown,
     }
 }
@@ -59,7 +60,10 @@ fn the_schema_has_every_key() {
     let scenario = &schema["properties"]["scenario"];
     assert_eq!(scenario["additionalProperties"], false);
     let properties = scenario["properties"].as_object().expect("properties");
-    assert_eq!(properties.len(), keys().len());
+    // And the tables of hops.
+    assert_eq!(properties.len(), keys().len() + 1);
+    let of_hop = properties["hop"]["items"]["properties"].as_object().expect("properties");
+    assert_eq!(of_hop.len(), keys().iter().filter(|key| key.scope.is_of_link()).count());
     for key in keys() {
         let described = properties[key.name]["description"].as_str().expect(key.name);
         assert!(described.contains(key.help), "{}", key.name);

@@ -6,6 +6,7 @@ mod common;
 mod draw;
 mod experiments;
 mod fuzzed;
+mod hops;
 mod keys;
 mod links;
 mod readings;

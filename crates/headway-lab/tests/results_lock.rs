@@ -220,6 +220,31 @@ const TRUNKS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Runs over several links in a row, which have a digest of their own: no others depend on them.
+const IN_A_ROW: &[(&str, &str, &str)] = &[
+    (
+        "hops",
+        r#"variant = ["hack+sack", "modern:cubic", "headway:cubic", "headway:bbr"]
+           hops = ["1", "2", "rate 20mbit delay 10ms; rate 5mbit delay 15ms queue 30p damage none; rate 8mbit aqm codel"]"#,
+        r#"damage = "random:2%"
+           reverse-damage = "random:1%"
+           jitter = "1ms""#,
+    ),
+    (
+        "parking-lot",
+        r#"variant = ["modern:cubic", "headway:cubic", "headway:bbr"]
+           flow-hops = ["all", "2"]"#,
+        r#"size = "none"
+           duration = "4s"
+           hops = "rate 8mbit; 2 delay 10ms"
+           rivals = "modern:cubic undamaged hops 1, modern:bbr hops 2-3"
+           companions = "sack hops 3"
+           cross = "500kbit"
+           cross-hops = "2"
+           damage = "random:2%""#,
+    ),
+];
+
 const OURS: &str = r#"variant = ["modern:cubic", "headway:cubic", "headway:bbr"]
     loss = ["0%", "1%"]
     damage = ["random:3%", "burst:4%:4"]"#;
@@ -253,6 +278,7 @@ fn the_lock_is_of_this_code() {
         Digests { key: "", code: env!("HEADWAY_TOKENS"), results: results(RUNS) },
         Digests { key: "own-path-", code: env!("HEADWAY_OWN_PATH_TOKENS"), results: results(OWN_PATHS) },
         Digests { key: "trunk-", code: env!("HEADWAY_TRUNK_TOKENS"), results: results(TRUNKS) },
+        Digests { key: "hops-", code: env!("HEADWAY_HOPS_TOKENS"), results: results(IN_A_ROW) },
         Digests { key: "link-", code: env!("HEADWAY_LINK_TOKENS"), results: links() },
     ];
     let new = now.iter().fold(HEAD.to_owned(), |text, digests| text + &digests.lines(&old));
@@ -305,6 +331,7 @@ impl Digests {
         let what = match self.key {
             "" => "runs in virtual time, and of our senders",
             "trunk-" => "runs through trunks",
+            "hops-" => "runs over several links in a row",
             _ => "runs of other TCPs",
         };
         match (self.is_same(lock), self.of_lock(lock, "code") == self.code) {
@@ -406,6 +433,9 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         trunk_retransmissions,
         trunk_timeouts,
         trunk_queue_drops,
+        hop_queue_drops,
+        hop_queue_delay_p95_seconds,
+        hop_damaged,
         // They follow from when packets pass, which is in the digest; rows that are older than they are have none.
         one_way_delay_median_seconds: _,
         one_way_delay_p95_seconds: _,
@@ -427,6 +457,12 @@ fn add_row(digest: &mut Sha256, row: &Row) {
         digest.update(format!(
             "{total_goodput_bps:?} {link_bytes:?} {link_payload_bytes:?} {trunk_retransmissions:?} {trunk_timeouts:?} \
              {trunk_queue_drops:?}\n"
+        ));
+    }
+    if !hop_queue_drops.is_empty() {
+        digest.update(format!(
+            "{total_goodput_bps:?} {link_bytes:?} {link_payload_bytes:?} {hop_queue_drops:?} \
+             {hop_queue_delay_p95_seconds:?} {hop_damaged:?}\n"
         ));
     }
 }

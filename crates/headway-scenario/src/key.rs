@@ -56,6 +56,8 @@ pub enum Scope {
     Traffic,
     /// A trunk between the hosts, and the links between them and its gateways.
     Trunk,
+    /// Several links in a row.
+    Hops,
 }
 
 impl Scope {
@@ -80,6 +82,7 @@ impl Scope {
             Self::Damage => "Damage",
             Self::Traffic => "Other traffic",
             Self::Trunk => "Trunk",
+            Self::Hops => "Several links in a row",
         }
     }
 }
@@ -139,6 +142,14 @@ pub(crate) struct LinkContext<'a> {
     pub(crate) rate: Option<Rate>,
     pub(crate) round_trip: Duration,
     pub(crate) mtu: u16,
+}
+
+/// Around the link that a key is set on.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkScope {
+    pub(crate) mtu: u16,
+    /// The delays of all links in a row, in both directions; `None`: of this one.
+    pub(crate) round_trip: Option<Duration>,
 }
 
 /// How a key is set and read.
@@ -239,22 +250,34 @@ impl Key {
             Access::Settings { set, .. } => set(settings, value),
             Access::File { set, .. } => set(settings, value, traces),
             Access::Feature { feature, set } => set(&mut settings.scenario.features, feature, value),
-            Access::Link { direction, set, .. } => {
+            Access::Link { .. } => {
                 let Scenario { forward, reverse, mtu, .. } = &mut settings.scenario;
-                let round_trip = forward.nominal_delay() + reverse.nominal_delay();
-                let (rate, mtu) = (forward.nominal_rate(), *mtu);
-                let set = |link, direction| {
-                    set(link, value, &LinkContext { traces, direction, rate, round_trip, mtu })
-                };
-                if direction != Some(PathDirection::Reverse) {
-                    set(forward, PathDirection::Forward)?;
-                }
-                if direction != Some(PathDirection::Forward) {
-                    set(reverse, PathDirection::Reverse)?;
-                }
-                Ok(())
+                let scope = LinkScope { mtu: *mtu, round_trip: None };
+                self.set_link((forward, reverse), value, scope, traces)
             }
         }
+    }
+
+    /// Sets it on the two directions of a link, if it is about a link.
+    pub(crate) fn set_link(
+        &self,
+        (forward, reverse): (&mut LinkConfig, &mut LinkConfig),
+        value: &str,
+        LinkScope { mtu, round_trip }: LinkScope,
+        traces: &Traces<'_>,
+    ) -> Result<(), String> {
+        let Access::Link { direction, set, .. } = self.access else { return Ok(()) };
+        let own = forward.nominal_delay() + reverse.nominal_delay();
+        let (rate, round_trip) = (forward.nominal_rate(), round_trip.unwrap_or(own));
+        let set =
+            |link, direction| set(link, value, &LinkContext { traces, direction, rate, round_trip, mtu });
+        if direction != Some(PathDirection::Reverse) {
+            set(forward, PathDirection::Forward)?;
+        }
+        if direction != Some(PathDirection::Forward) {
+            set(reverse, PathDirection::Reverse)?;
+        }
+        Ok(())
     }
 
     /// Its value as text, from which it can be set again; empty where it was not given and has no default.

@@ -185,6 +185,8 @@ impl Sender {
                 return complaint(if other.rival { "rivals" } else { "companions" }, alone.into());
             } else if scenario.cross.is_some() {
                 return complaint("cross", alone.into());
+            } else if !scenario.hops.is_empty() {
+                return complaint("hops", "in real time there is one link: expected none".into());
             } else if scenario.trunk.is_some() {
                 return complaint(
                     "trunk",
@@ -203,6 +205,11 @@ impl Sender {
                 "frames" => "frames",
                 "trunk" => "trunk",
                 "cross" => "cross",
+                "hops" => "hops",
+                "flow-hops" => "flow-hops",
+                "cross-hops" => "cross-hops",
+                "rivals" => "rivals",
+                "companions" => "companions",
                 _ if scenario.warm => "warm",
                 _ => "variant",
             };

@@ -8,6 +8,7 @@ use headway_units::Size;
 use crate::carrier::RealCarrier;
 use crate::clock::Clock;
 use crate::error::KeyError;
+use crate::hops::Hops;
 use crate::sender::Sender;
 
 /// What a set of keys describes: a scenario, and who sends how much in it on which clock.
@@ -25,6 +26,8 @@ pub struct Settings {
     pub congestion: Option<Algorithm>,
     /// How much is sent, where that was given.
     pub size: Option<Size>,
+    /// The hops as they were given; the scenario has their links.
+    pub hops: Hops,
 }
 
 const DEFAULT_SIZE: Size = Size::from_bytes(2 << 20);
@@ -41,6 +44,7 @@ impl Settings {
             variant: None,
             congestion: None,
             size: None,
+            hops: Hops::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use headway_test_fixture::corpus;
 use headway_units::Duration;
 
 /// A value for each key that differs from every default.
-const OTHER_VALUES: [(&str, &str); 57] = [
+const OTHER_VALUES: [(&str, &str); 60] = [
     ("clock", "real"),
     ("profile", "modern"),
     ("rules", "literal"),
@@ -70,6 +70,9 @@ const OTHER_VALUES: [(&str, &str); 57] = [
     ("edge-delay", "1ms"),
     ("rules-off", "alone+credits"),
     ("told", "200"),
+    ("hops", "rate 5mbit delay 20ms; 2 queue 50p; 1"),
+    ("flow-hops", "2-3"),
+    ("cross-hops", "1"),
 ];
 
 fn other_value(key: &Key) -> &'static str {
@@ -89,6 +92,8 @@ fn given_alone(key: &Key) -> BTreeMap<&'static str, String> {
         given.insert("jitter", "1ms".into());
     } else if key.name.starts_with("trunk-") {
         given.insert("trunk", "sack".into());
+    } else if key.name.ends_with("-hops") {
+        given.insert("hops", "3".into());
     }
     given
 }
@@ -192,7 +197,7 @@ fn the_channel_key_stays_what_it_was() {
     let before = "size duration window mtu retries time-limit rate reverse-rate rate-steps reverse-rate-steps rate-trace reverse-rate-trace \
                   delay delay-steps reverse-delay-steps queue mark aqm policer overhead jitter jitter-distribution \
                   loss reverse-loss mute reverse-mute duplicate reorder reorder-delay damage reverse-damage header-hit hit-zone flips \
-                  frame-check companions rivals cross cross-packet";
+                  frame-check companions rivals cross cross-packet hops flow-hops cross-hops";
     assert_eq!(names.join(" "), before);
 }
 

@@ -7,8 +7,9 @@ use std::path::Path;
 const NETWORK: [&str; 8] = ["parts", "packet", "pool", "tap", "node", "nodes", "mod", "gateways"];
 
 /// From the bottom to the top.
-const RACE: [&str; 17] = [
+const RACE: [&str; 18] = [
     "unknown_name",
+    "hops",
     "sender",
     "features",
     "trunk",

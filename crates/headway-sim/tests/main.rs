@@ -11,6 +11,7 @@ mod draft_bbr;
 mod ecn;
 mod frames;
 mod heavy_loss;
+mod hops;
 mod inert;
 mod layers;
 mod lengths;

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use headway_scenario::{Defaults, unknown_key};
+use headway_scenario::{Defaults, Hops, Key, KeyError, unknown_key};
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::measure::Measure;
 use super::place::one_line;
@@ -67,7 +68,8 @@ pub(super) struct ExperimentFile {
     pub(super) skip: Vec<IndexMap<String, OneOrMore>>,
     /// The link, the senders, what is sent and how long it may take. `{axis}` in a value is replaced by the
     /// axis' value, which may name other axes in the same way. Where `clock` is an axis, senders that a clock
-    /// does not have are left out.
+    /// does not have are left out. Tables `[[scenario.hop]]` are links in a row.
+    #[serde(deserialize_with = "scenario")]
     #[schemars(schema_with = "scenario_schema")]
     pub(super) scenario: IndexMap<String, Scalar>,
     /// How it is drawn; if not given, a table of the goodput over the axes.
@@ -75,6 +77,49 @@ pub(super) struct ExperimentFile {
     /// What the source says of it.
     #[serde(default)]
     pub(super) claim: Vec<Claim>,
+}
+
+/// The tables of links in a row.
+pub(super) const HOP: &str = "hop";
+/// The key that they are.
+pub(super) const HOPS: &str = "hops";
+
+/// What a key of `[scenario]` may hold.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a number, or a text in quotes")]
+enum ScenarioValue {
+    Scalar(Scalar),
+    Tables(Vec<IndexMap<String, Scalar>>),
+}
+
+/// Reads `[scenario]`. Tables of hops become the text of the key for them.
+fn scenario<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IndexMap<String, Scalar>, D::Error> {
+    let mut scenario = IndexMap::new();
+    for (name, value) in IndexMap::<String, ScenarioValue>::deserialize(deserializer)? {
+        let (name, value) = match (name.as_str(), value) {
+            (HOP, ScenarioValue::Tables(hops)) => {
+                (HOPS.to_owned(), Scalar::Text(text_of(&hops).map_err(D::Error::custom)?))
+            }
+            (HOP, ScenarioValue::Scalar(_)) => {
+                return Err(D::Error::custom("hop: expected tables, each with [[scenario.hop]] above it"));
+            }
+            (_, ScenarioValue::Scalar(value)) => (name, value),
+            (_, ScenarioValue::Tables(_)) => {
+                return Err(D::Error::custom(format!("{name}: expected a number, or a text in quotes")));
+            }
+        };
+        if scenario.insert(name, value).is_some() {
+            // TOML has no key twice.
+            let expected = "hops: are there as a key and as tables [[scenario.hop]]: expected one of them";
+            return Err(D::Error::custom(expected));
+        }
+    }
+    Ok(scenario)
+}
+
+fn text_of(hops: &[IndexMap<String, Scalar>]) -> Result<String, String> {
+    let hops = hops.iter().map(|hop| hop.iter().map(|(name, value)| (name.as_str(), value.to_string())));
+    Hops::text(hops).map_err(|KeyError { problem, .. }| problem)
 }
 
 /// A value of an axis, or several.
@@ -409,16 +454,26 @@ impl fmt::Display for TooWide {
 /// The keys of `[scenario]`.
 fn scenario_schema(generator: &mut SchemaGenerator) -> Schema {
     let value = generator.subschema_for::<Scalar>();
-    let properties: serde_json::Map<String, serde_json::Value> = headway_scenario::keys()
-        .iter()
-        .map(|key| {
-            let mut schema = value.clone();
-            let default = key.default.text(Defaults::Files);
-            let description = format!("{}: {}. Default: {default}.", key.placeholder(), key.help);
-            schema.insert("description".into(), description.into());
-            (key.name.to_owned(), schema.to_value())
-        })
+    let property = |key: &Key, default: &str| {
+        let mut schema = value.clone();
+        let description = format!("{}: {}. Default: {default}.", key.placeholder(), key.help);
+        schema.insert("description".into(), description.into());
+        (key.name.to_owned(), schema.to_value())
+    };
+    let keys = headway_scenario::keys().iter();
+    let of_hop: serde_json::Map<String, serde_json::Value> = keys
+        .clone()
+        .filter(|key| key.scope.is_of_link())
+        .map(|key| property(key, "that of the scenario"))
         .collect();
+    let mut properties: serde_json::Map<String, serde_json::Value> =
+        keys.map(|key| property(key, key.default.text(Defaults::Files))).collect();
+    let hop = json_schema!({
+        "type": "array",
+        "description": "Links in a row, in the order in which data pass them.",
+        "items": { "type": "object", "properties": of_hop, "additionalProperties": false }
+    });
+    properties.insert(HOP.into(), hop.to_value());
     json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 

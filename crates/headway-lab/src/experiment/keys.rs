@@ -66,6 +66,10 @@ impl Problems {
                     let complaint = match place {
                         // In the order of the table of keys.
                         "scenario." => unknown(key, keys().iter().map(|key| key.name)),
+                        "scenario.hop." => {
+                            let of_link = keys().iter().filter(|key| key.scope.is_of_link());
+                            unknown(key, of_link.map(|key| key.name))
+                        }
                         _ => unknown(key, known.keys().map(String::as_str)),
                     };
                     self.unknown.push(format!("{key}: {complaint}"));
@@ -137,6 +141,20 @@ mod tests {
             says.ends_with("missing keys `figure.kind`, `figure.measure`, `title`, `runs`, `scenario`"),
             "{says}"
         );
+    }
+
+    #[test]
+    fn keys_of_hops_are_those_of_links() {
+        let hop = format!("{FINE}[[scenario.hop]]\nrate = '5mbit'\n[[scenario.hop]]\n");
+        assert_eq!(problem(&hop), None);
+        let (line, says) = problem(&format!("{hop}dealy = '1ms'\n")).unwrap();
+        assert_eq!(line, 8);
+        assert!(
+            says.starts_with("dealy: unknown key (did you mean delay?): expected one of rate,"),
+            "{says}"
+        );
+        let (_, says) = problem(&format!("{hop}window = '1MiB'\n")).unwrap();
+        assert!(says.starts_with("window: unknown key: expected one of rate,"), "{says}");
     }
 
     #[test]

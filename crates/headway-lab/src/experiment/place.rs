@@ -2,10 +2,16 @@
 
 use headway_toml::Problem;
 
+use super::file::{HOP, HOPS};
 use crate::error::LabError;
 
-/// The line on which `key` is set in a file's `text`, or where it would be expected; counted from 1.
+/// The line on which `key` is set in a file's `text`, or where it would be expected; counted from 1. Hops may be tables.
 pub(super) fn line_of(key: &str, text: &str) -> usize {
+    let tables = || if key == HOPS { find(&format!("scenario.{HOP}"), text) } else { None };
+    find(key, text).or_else(tables).unwrap_or(1)
+}
+
+fn find(key: &str, text: &str) -> Option<usize> {
     let sets = |line: &str| {
         let line = line.trim_start();
         let named = line.strip_prefix('[').map_or(line, |rest| rest.trim_start_matches('['));
@@ -14,7 +20,7 @@ pub(super) fn line_of(key: &str, text: &str) -> usize {
             .strip_prefix(key)
             .is_some_and(|rest| rest.trim_start_matches('"').trim_start().starts_with(['=', ']']))
     };
-    text.lines().position(sets).map_or(1, |line| line + 1)
+    text.lines().position(sets).map(|line| line + 1)
 }
 
 /// What is wrong with the TOML of a file.

@@ -49,18 +49,21 @@ impl Code {
     const OURS: Self = Self { name: CODE, same: env!("HEADWAY_SAME") };
     const OWN_PATH: Self = Self { name: env!("HEADWAY_OWN_PATH_CODE"), same: env!("HEADWAY_OWN_PATH_SAME") };
     const TRUNK: Self = Self { name: env!("HEADWAY_TRUNK_CODE"), same: env!("HEADWAY_TRUNK_SAME") };
+    const HOPS: Self = Self { name: env!("HEADWAY_HOPS_CODE"), same: env!("HEADWAY_HOPS_SAME") };
     const LINK: Self = Self { name: env!("HEADWAY_LINK_CODE"), same: env!("HEADWAY_LINK_SAME") };
 
     /// The code of a cell with these settings. Other TCPs have their own; only the link is ours. What moves
-    /// packets in real time is not in it. What concerns paths of one's own, gateways, or links of the hosts' own is in no
-    /// other runs.
+    /// packets in real time is not in it. What concerns paths of one's own, gateways, links of the hosts' own, or several
+    /// links in a row is in no other runs.
     pub(crate) fn of(settings: &IndexMap<String, String>) -> Self {
         let variant = settings.get("variant").map(|name| name.parse());
-        let is_of_trunk = |name: &String| key(name).is_some_and(|key| key.scope == Scope::Trunk);
+        let has = |scope| settings.keys().any(|name| key(name).is_some_and(|key| key.scope == scope));
         if matches!(variant, Some(Ok(Sender::Foreign(_)))) {
             Self::LINK
-        } else if settings.keys().any(is_of_trunk) {
+        } else if has(Scope::Trunk) {
             Self::TRUNK
+        } else if has(Scope::Hops) {
+            Self::HOPS
         } else if settings.get("own-path").is_some_and(|value| value == "on") {
             Self::OWN_PATH
         } else {

@@ -13,17 +13,22 @@ use crate::terms::explained;
 /// The scenario as a sentence.
 pub(super) fn sentence(results: &Results, runs: usize) -> String {
     let scenario = &results.scenario;
-    let link = &scenario.forward;
+    let links = scenario.links();
     let senders = results.first_runs.len();
+    let over = match links[..] {
+        [(link, _)] => format!("a link{} with a one-way delay of {}", rate(link), delay(link)),
+        _ => format!("{} links in a row", links.len()),
+    };
     let mut text = format!(
-        "{} sent over a link{} with a one-way delay of {}, by {senders} sender{} in {runs} run{} each. ",
+        "{} sent over {over}, by {senders} sender{} in {runs} run{} each. ",
         spaced(&sent(scenario, results.content_len)),
-        link.nominal_rate()
-            .map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64))),
-        delay(link),
         if senders == 1 { "" } else { "s" },
         if runs == 1 { "" } else { "s" },
     );
+    let [(link, reverse)] = links[..] else {
+        text.push_str(&format!("Damage hits {:.1} % of the data packets.", 100.0 * scenario.share_hit()));
+        return text;
+    };
     if link.damage == Damage::None {
         text.push_str("Nothing damages the data");
     } else {
@@ -38,11 +43,17 @@ pub(super) fn sentence(results: &Results, runs: usize) -> String {
     if !link.loss.is_zero() {
         text.push_str(&format!("; {} of all packets are lost", link.loss));
     }
-    match &scenario.reverse.damage {
+    match &reverse.damage {
         Damage::None => text.push_str("; nothing damages the ACKs."),
         damage => text.push_str(&format!("; on the reverse path: {damage}.")),
     }
     text
+}
+
+/// The rate, if there is one.
+fn rate(link: &LinkConfig) -> String {
+    link.nominal_rate()
+        .map_or(String::new(), |rate| format!(" of {}", short_rate(rate.bits_per_second() as f64)))
 }
 
 /// The one-way delay, and that it changes.
@@ -65,13 +76,20 @@ fn spaced(quantity: &str) -> String {
 /// Every parameter.
 pub(super) fn table(results: &Results) -> Markup {
     let scenario = &results.scenario;
+    let links = scenario.links();
+    let is_alone = links.len() == 1;
+    let headings = (1..).map(|hop| if is_alone { "link".to_owned() } else { format!("hop {hop}") });
+    // Regions have names of their own.
+    let of = |heading: &str| if is_alone { String::new() } else { format!(": {heading}") };
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Parameters of the scenario" {
-            table {
-                thead { tr { th scope="col" { "link" } th scope="col" { "forward path" } th scope="col" { "reverse path" } } }
-                tbody {
-                    @for (name, value) in link_rows() {
-                        tr { th scope="row" { (explained(name)) } td { (value(&scenario.forward)) } td { (value(&scenario.reverse)) } }
+        @for (heading, (forward, reverse)) in headings.zip(links) {
+            div.scroll tabindex="0" role="region" aria-label={ "Parameters of the scenario" (of(&heading)) } {
+                table {
+                    thead { tr { th scope="col" { (heading) } th scope="col" { "forward path" } th scope="col" { "reverse path" } } }
+                    tbody {
+                        @for (name, value) in link_rows() {
+                            tr { th scope="row" { (explained(name)) } td { (value(forward)) } td { (value(reverse)) } }
+                        }
                     }
                 }
             }

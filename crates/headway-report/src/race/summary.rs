@@ -126,19 +126,18 @@ pub fn notes(results: &Results, summaries: &[Summary]) -> Vec<String> {
 
 /// headway's sender has to find out that losses are not congestion where nothing is damaged on the path.
 fn loss_note(scenario: &Scenario, summaries: &[Summary]) -> Option<String> {
-    let link = &scenario.forward;
+    let links = scenario.links();
+    let loss = links.iter().map(|(link, _)| link.loss).find(|loss| !loss.is_zero())?;
     let is_ours =
         |summary: &Summary| summary.sender.tcp().is_some_and(|sender| sender.variant == Variant::Headway);
     let is_own = || Feature::all().find(|feature| feature.name() == "own-path");
-    let unknown = !link.loss.is_zero()
-        && link.damage == Damage::None
+    let unknown = links.iter().all(|(link, _)| link.damage == Damage::None)
         && is_own().and_then(|feature| scenario.features.of(feature)) != Some(true)
         && summaries.iter().any(is_ours);
     unknown.then(|| {
         format!(
-            "loss {} without damage: headway takes these losses for congestion until it finds that they do not depend on \
-             what it sends; --with own-path tells it so: see docs/ledger.md",
-            link.loss
+            "loss {loss} without damage: headway takes these losses for congestion until it finds that they do not depend on \
+             what it sends; --with own-path tells it so: see docs/ledger.md"
         )
     })
 }

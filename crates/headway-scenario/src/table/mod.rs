@@ -4,6 +4,7 @@
 //! JSON schema (`headway-lab/src/experiment/file.rs`) and the columns of results follow from it; features of `--with` and
 //! `--without` are fields of `headway_tcp::Features`.
 
+mod hops;
 mod link;
 mod sender;
 mod text;
@@ -16,9 +17,11 @@ use std::sync::LazyLock;
 use headway_sim::race::{Feature, nearest};
 
 use crate::error::KeyError;
+use crate::hops::fill;
 use crate::key::{Defaults, Key};
 use crate::settings::Settings;
 use crate::traces::Traces;
+pub(crate) use hops::NAME as HOPS;
 
 /// Every key, in the order in which they are applied: some build on those before them. A new one needs an
 /// entry in one of the files beside this one and nothing else.
@@ -31,7 +34,7 @@ pub fn keys() -> &'static [Key] {
         keys.extend([sender::WARM, sender::FRAMES, sender::CARRIER].into_iter().chain(transfer::TRANSFER));
         keys.extend(link::LINK.into_iter().chain(link::DAMAGE).chain(traffic::TRAFFIC));
         keys.extend(trunk::TRUNK);
-        keys.extend([sender::RULES_OFF, sender::TOLD]);
+        keys.extend([sender::RULES_OFF, sender::TOLD].into_iter().chain(hops::HOPS));
         keys
     });
     &KEYS
@@ -64,5 +67,6 @@ pub fn read<'a>(
         let Some(value) = given(key.name).or(key.default.value(defaults)) else { continue };
         key.set(&mut settings, value, traces).map_err(|problem| KeyError { key: key.name, problem })?;
     }
+    fill(&mut settings, &given, defaults, traces)?;
     Ok(settings)
 }

@@ -14,7 +14,8 @@ pub(super) const TRAFFIC: [Key; 4] = [
         value_name: Some("SENDERS"),
         help: "Other flows on the link, as `3 modern:cubic undamaged, sack after 20s size 256KiB delay 50ms`: \
                how many, their sender, and perhaps that damage spares them, when they begin, how much they \
-               send, and their one-way delay in addition to that of the link",
+               send, their one-way delay in addition to that of the link, and which of several hops they pass, \
+               as `modern:cubic hops 2` or `hops 1-3`",
         meaning: Some("other flows on the link"),
         default: Unset::Value("none"),
         scope: Scope::Traffic,
@@ -126,9 +127,10 @@ fn flows(flows: &mut Vec<Companion>, value: &str, rival: bool) -> Result<(), Str
                 "after" => companion.start = parse(value()?)?,
                 "size" => companion.size = Some(parse::<Size>(value()?)?.bytes()),
                 "delay" => companion.delay = parse(value()?)?,
+                "hops" => companion.hops = parse(value()?)?,
                 _ => {
                     return Err(format!(
-                        "{flow:?}: expected undamaged, after, size or delay, found {word:?}"
+                        "{flow:?}: expected undamaged, after, size, delay or hops, found {word:?}"
                     ));
                 }
             }
@@ -157,6 +159,9 @@ fn flow_names(flows: &[Companion], rival: bool) -> Quantity {
         }
         if other.delay > Duration::ZERO {
             text += &format!(" delay {}", other.delay);
+        }
+        if !other.hops.is_all() {
+            text += &format!(" hops {}", other.hops);
         }
         text
     };

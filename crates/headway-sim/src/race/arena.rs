@@ -1,10 +1,11 @@
 //! The network of a race: two hosts and a link; or, where others share the link, a router at each
-//! of its ends with everybody's hosts behind it.
+//! of its ends with everybody's hosts behind it. Several links in a row have a router between them.
 
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use headway_link::LinkConfig;
 use headway_tcp::ledger::Attributed;
 use headway_tcp::{Host, HostConfig, Observer, OnlyPeer, Profile};
 use headway_units::{Duration, Instant};
@@ -74,8 +75,10 @@ pub(super) struct Arena<O: Observer + 'static, T: Tap> {
     pub(super) network: Network<Racer<O>, T>,
     /// The flow that is raced, then its companions.
     pub(super) flows: Vec<Flow>,
-    pub(super) forward: LinkId,
-    pub(super) reverse: LinkId,
+    /// The forward links, in the order of the hops.
+    pub(super) forward: Vec<LinkId>,
+    /// The reverse links, in the same order.
+    pub(super) reverse: Vec<LinkId>,
     pub(super) gateways: Option<Gateways>,
     /// Recorded cross traffic.
     replay: Option<NodeId>,
@@ -118,35 +121,42 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
                 is_sized: other.size.is_some(),
             });
         }
-        let (left, right) = if scenario.is_point_to_point() {
+        let links = scenario.links();
+        let routers = if scenario.is_point_to_point() {
             let Flow { sender, receiver, .. } = flows[0];
             if scenario.frames == Frames::Count {
                 network.set_only_peer(sender, OnlyPeer::new(source_address(0), sink_address(0)));
                 network.set_only_peer(receiver, OnlyPeer::new(sink_address(0), source_address(0)));
             }
-            (sender, receiver)
+            vec![sender, receiver]
         } else {
-            (network.add_router(), network.add_router())
+            (0..=links.len()).map(|_| network.add_router()).collect()
         };
         let gateways = scenario
             .trunk
             .as_ref()
-            .map(|trunk| add_gateways(&mut network, settings, trunk, &flows, (left, right)));
-        // The routers lead to the gateways, if there are any, and these to each other.
-        let (near, far) =
-            gateways.as_ref().map_or((left, right), |(gateways, _)| (gateways.near, gateways.far));
-        let forward = LinkPorts { from: near, to: far };
-        let forward = network.add_link(forward, scenario.forward.clone(), derive_seed(seed, FORWARD_LINK, 0));
-        let reverse = LinkPorts { from: far, to: near };
-        let reverse = network.add_link(reverse, scenario.reverse.clone(), derive_seed(seed, REVERSE_LINK, 0));
+            .map(|trunk| add_gateways(&mut network, settings, trunk, &flows, (routers[0], routers[1])));
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        for (place, (there, back)) in links.into_iter().enumerate() {
+            // The routers lead to the gateways, if there are any, and these to each other.
+            let (near, far) = gateways
+                .as_ref()
+                .map_or((routers[place], routers[place + 1]), |(gateways, _)| (gateways.near, gateways.far));
+            let mut add = |from, to, link: &LinkConfig, purpose| {
+                let seed = derive_seed(seed, purpose, place as u64);
+                network.add_link(LinkPorts { from, to }, link.clone(), seed)
+            };
+            forward.push(add(near, far, there, FORWARD_LINK));
+            reverse.push(add(far, near, back, REVERSE_LINK));
+        }
         let (gateways, across) = match gateways {
-            Some((gateways, ways)) => (Some(gateways), ways),
-            None => (None, (forward, reverse)),
+            Some((gateways, (forward, reverse))) => (Some(gateways), (vec![forward], vec![reverse])),
+            None => (None, (forward.clone(), reverse.clone())),
         };
         let mut arena =
             Self { network, flows, forward, reverse, gateways, replay: None, epoch: Instant::ZERO };
-        if left != arena.flows[0].sender {
-            arena.connect_edges(scenario, (left, right), across);
+        if routers[0] != arena.flows[0].sender {
+            arena.connect_edges(scenario, &routers, (&across.0, &across.1));
         }
         Ok(arena)
     }
@@ -170,18 +180,25 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
         }
     }
 
-    /// The links of each host alone, which have no limit, and the routes over the shared one, or to the gateways.
+    /// The links of each host alone, which have no limit, and the routes over the shared ones, or to the gateways:
+    /// `forward` leads from each router to the next, `reverse` from each but the first to the one before it.
     fn connect_edges(
         &mut self,
         scenario: &Scenario,
-        (left, right): (NodeId, NodeId),
-        (forward, reverse): (LinkId, LinkId),
+        routers: &[NodeId],
+        (forward, reverse): (&[LinkId], &[LinkId]),
     ) {
         let edge = || scenario.edge.link(Duration::ZERO);
         let network = &mut self.network;
         let mut exposed = Vec::new();
         for (place, flow) in self.flows.iter().enumerate() {
             let (source, sink) = (source_address(place as u16), sink_address(place as u16));
+            let hops = match place.checked_sub(1) {
+                Some(other) => scenario.companions[other].hops,
+                None => scenario.flow_hops,
+            };
+            let hops = hops.places(forward.len());
+            let (left, right) = (routers[hops.start], routers[hops.end]);
             // Its own delay is that of the link to its sender, on both paths.
             let delay = place.checked_sub(1).map_or(Duration::ZERO, |other| scenario.companions[other].delay);
             let far = || scenario.edge.link(delay);
@@ -189,16 +206,22 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
             network.add_link(LinkPorts { from: flow.receiver, to: right }, edge(), 0);
             let home = network.add_link(LinkPorts { from: left, to: flow.sender }, far(), 0);
             network.add_route(left, source, home);
-            network.add_route(right, source, reverse);
+            for place in hops.clone() {
+                network.add_route(routers[place + 1], source, reverse[place]);
+            }
             let there = network.add_link(LinkPorts { from: right, to: flow.receiver }, edge(), 0);
             network.add_route(right, sink, there);
-            network.add_route(left, sink, forward);
+            for place in hops {
+                network.add_route(routers[place], sink, forward[place]);
+            }
             if place == 0 || scenario.companions[place - 1].damaged {
                 exposed.push(source);
             }
         }
         if self.gateways.is_none() {
-            network.expose(forward, Exposure::Sources(exposed));
+            for &link in forward {
+                network.expose(link, Exposure::Sources(exposed.clone()));
+            }
         }
         if let Some(cross) = &scenario.cross {
             let place = self.flows.len() as u16;
@@ -218,8 +241,12 @@ impl<O: Observer + 'static, T: Tap> Arena<O, T> {
                     *self.replay.insert(network.add_replay(source, sink, trace.clone(), start))
                 }
             };
+            let hops = scenario.cross_hops.places(forward.len());
+            let (left, right) = (routers[hops.start], routers[hops.end]);
             network.add_link(LinkPorts { from: cross, to: left }, edge(), 0);
-            network.add_route(left, sink, forward);
+            for place in hops {
+                network.add_route(routers[place], sink, forward[place]);
+            }
             let end = network.add_sink();
             let there = network.add_link(LinkPorts { from: right, to: end }, edge(), 0);
             network.add_route(right, sink, there);

@@ -1,8 +1,10 @@
 //! Scenarios that make no sense.
 
+use headway_link::Damage;
 use headway_tcp::HackMode;
 use headway_tcp::congestion::Algorithm;
 
+use super::hops::HopRange;
 use super::oracle::no_oracle;
 use super::scenario::{CrossTraffic, Frames, ProfileName, Scenario};
 use super::sender::{Entrant, TcpSender, congestion_name};
@@ -35,7 +37,9 @@ impl Scenario {
             return fail("warm", "expected no other flows beside the one that is measured");
         }
         if self.frames == Frames::Count && self.trunk.is_none() && !self.is_point_to_point() {
-            let problem = if self.edge == Edge::default() {
+            let problem = if self.hops.len() > 1 {
+                "expected one hop: between several there are routers, which drop such packets; expected drop"
+            } else if self.edge == Edge::default() {
                 "expected no other flows: with those there are routers between the hosts, which drop such packets; \
                  expected drop"
             } else {
@@ -44,6 +48,7 @@ impl Scenario {
             };
             return fail("frames", problem);
         }
+        self.check_hops()?;
         if let Some(CrossTraffic::Replay(trace)) = &self.cross
             && let Err(error) = trace.check(self.mtu)
         {
@@ -67,8 +72,48 @@ impl Scenario {
         }
     }
 
+    fn check_hops(&self) -> Result<(), InvalidScenario> {
+        let fail = |subject: &str, problem: String| Err(InvalidScenario { subject: subject.into(), problem });
+        let links = self.links();
+        let missing = |range: HopRange| {
+            let expected = match links.len() {
+                1 => "there is one hop: expected 1 or all".into(),
+                count => {
+                    format!("there are {count} hops: expected some of them, such as {count} or 1-{count}")
+                }
+            };
+            (!range.is_within(links.len())).then(|| format!("hops {range}: {expected}"))
+        };
+        if let Some(problem) = missing(self.flow_hops) {
+            return fail("flow-hops", problem);
+        }
+        if let Some(problem) = missing(self.cross_hops) {
+            return fail("cross-hops", problem);
+        }
+        for companion in &self.companions {
+            if let Some(problem) = missing(companion.hops) {
+                let subject = if companion.rival { "rivals" } else { "companions" };
+                return fail(subject, format!("{}: {problem}", companion.sender));
+            }
+        }
+        let is_trace = |damage: &Damage| matches!(damage, Damage::Trace(_));
+        let recorded = [
+            links.iter().filter(|(forward, _)| is_trace(&forward.damage)).count(),
+            links.iter().filter(|(_, reverse)| is_trace(&reverse.damage)).count(),
+        ];
+        if recorded.into_iter().any(|hops| hops > 1) {
+            let problem = "recorded damage would hit the same packets on several hops, in the same places: expected it \
+                           on one of them, and another damage or none on the others";
+            return fail("hops", problem.into());
+        }
+        Ok(())
+    }
+
     fn check_trunk(&self, trunk: &Trunk) -> Result<(), InvalidScenario> {
         let fail = |problem: &str| Err(InvalidScenario { subject: "trunk".into(), problem: problem.into() });
+        if self.hops.len() > 1 {
+            return fail("it has a gateway at each end of one link: expected one hop");
+        }
         if self.companions.iter().any(|companion| !companion.damaged) {
             return fail("it carries all flows, and damage hits all of it: expected no undamaged ones");
         }

@@ -48,10 +48,10 @@ pub struct RunMetrics {
     pub fast_recoveries: Option<u64>,
     /// Special ACKs that the receiver sent.
     pub special_acks: Option<u64>,
-    /// Packets of all flows that the queue of the forward path dropped.
+    /// Packets of all flows that the queue of the forward path dropped; of several hops all queues.
     pub queue_drops: Option<u64>,
     /// How long packets of all flows were in the queue and the transmitter of the forward path, seconds: the
-    /// median, to 3 %.
+    /// median, to 3 %. Of several hops it is that of the hop where the 95th percentile is highest.
     #[serde(default)]
     pub queue_delay_median_seconds: Option<f64>,
     /// And the 95th percentile.
@@ -86,7 +86,8 @@ pub struct RunMetrics {
     /// Payload bits delivered per second to all flows until then.
     #[serde(default)]
     pub total_goodput_bps: f64,
-    /// Bytes of the packets of all flows that were transmitted over the link, in both directions.
+    /// Bytes of the packets of all flows that were transmitted over the link, in both directions; over several hops on
+    /// each of them.
     #[serde(default)]
     pub link_bytes: Option<u64>,
     /// Payload bytes that the senders, or the near gateway of a trunk, sent over the link, retransmissions included.
@@ -101,6 +102,15 @@ pub struct RunMetrics {
     /// Packets that the queues in front of the trunk dropped, of both gateways.
     #[serde(default)]
     pub trunk_queue_drops: Option<u64>,
+    /// Of each of several hops: packets of all flows that its forward queue dropped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hop_queue_drops: Vec<u64>,
+    /// The 95th percentile of the time of packets in its forward queue and transmitter, seconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hop_queue_delay_p95_seconds: Vec<f64>,
+    /// Transmissions that it damaged on the forward path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hop_damaged: Vec<u64>,
     /// In real time: how late the box let packets go, seconds; 99 % of them by no more than this.
     #[serde(default, alias = "box_late_s")]
     pub box_late_seconds: Option<f64>,
@@ -143,9 +153,13 @@ impl RunMetrics {
     }
 
     fn companions(&self) -> String {
-        let rates: Vec<String> = self.companions_bps.iter().map(|rate| format!("{rate:.0}")).collect();
-        rates.join(" ")
+        list(self.companions_bps.iter().map(|rate| format!("{rate:.0}")))
     }
+}
+
+/// Values with a space between them.
+fn list(values: impl Iterator<Item = String>) -> String {
+    values.collect::<Vec<_>>().join(" ")
 }
 
 /// A measure of a run.
@@ -213,7 +227,7 @@ const fn text(name: &'static str, meaning: &'static str, get: Get) -> Metric {
 
 /// Every measure, in the order of the columns of results. One more needs a field of [`RunMetrics`] and an
 /// entry here.
-pub static METRICS: [Metric; 36] = [
+pub static METRICS: [Metric; 39] = [
     flag("finished", "all data arrived within the time limit", |run| run.finished.into()).drawn(
         "finished",
         "share of runs finished",
@@ -352,6 +366,17 @@ pub static METRICS: [Metric; 36] = [
         |run| run.trunk_queue_drops.into(),
     )
     .drawn("trunk-queue-drops", "packets dropped in front of the trunk", Unit::One),
+    text("hop_queue_drops", "packets dropped by the forward queue of each hop; empty: there is one link", |run| {
+        list(run.hop_queue_drops.iter().map(u64::to_string)).into()
+    }),
+    text(
+        "hop_queue_delay_p95_seconds",
+        "time of packets in the forward queue and transmitter of each hop: 95th percentile; empty: there is one link",
+        |run| list(run.hop_queue_delay_p95_seconds.iter().map(|delay| format!("{delay:.6}"))).into(),
+    ),
+    text("hop_damaged", "damaged transmissions on the forward path of each hop; empty: there is one link", |run| {
+        list(run.hop_damaged.iter().map(u64::to_string)).into()
+    }),
     number("box_late_seconds", "real time: 99th percentile of the lateness of packets in the box", |run| {
         run.box_late_seconds.into()
     }),
@@ -399,6 +424,9 @@ mod tests {
             trunk_retransmissions: Some(1),
             trunk_timeouts: Some(1),
             trunk_queue_drops: Some(1),
+            hop_queue_drops: vec![1, 2],
+            hop_queue_delay_p95_seconds: vec![1.0, 2.0],
+            hop_damaged: vec![1, 2],
             box_late_seconds: Some(1.0),
             box_latest_seconds: Some(1.0),
             failure: Some("reset".into()),

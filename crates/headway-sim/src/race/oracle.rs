@@ -45,7 +45,7 @@ pub struct OracleOutcome {
 /// Runs the oracle over `scenario` with `size` bytes, or for the scenario's fixed duration.
 ///
 /// `None` where there is no such thing: the link has no rate and so no bandwidth-delay product,
-/// it repairs damage itself, or others share it.
+/// it repairs damage itself, others share it, or there are several in a row.
 ///
 /// The reverse path is clean and adds its delay only. The queue has no limit, which a window of one
 /// bandwidth-delay product does not need.
@@ -53,7 +53,7 @@ pub fn oracle(scenario: &Scenario, size: u64, seed: u64) -> Option<OracleOutcome
     if no_oracle(scenario).is_some() {
         return None;
     }
-    let rate = scenario.forward.rate?;
+    let rate = scenario.links().first()?.0.rate?;
     let mut oracle = Oracle::new(scenario, rate, size, seed);
     oracle.run(Instant::ZERO + scenario.duration.unwrap_or(scenario.time_limit));
     Some(oracle.judge(seed, scenario.duration))
@@ -61,21 +61,24 @@ pub fn oracle(scenario: &Scenario, size: u64, seed: u64) -> Option<OracleOutcome
 
 /// Why there is no oracle for `scenario`, if so.
 pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
-    if scenario.forward.rate.is_none() {
+    let [(forward, reverse)] = scenario.links()[..] else {
+        return Some("expected one hop: it is a sender over one link");
+    };
+    if forward.rate.is_none() {
         return Some("expected a link with a rate: without one there is no bandwidth-delay product");
     }
-    if scenario.forward.rate_steps.is_some() || scenario.forward.rate_trace.is_some() {
+    if forward.rate_steps.is_some() || forward.rate_trace.is_some() {
         return Some("expected a link of one rate: its window is one bandwidth-delay product");
     }
-    if scenario.forward.delay_steps.is_some() || scenario.reverse.delay_steps.is_some() {
+    if forward.delay_steps.is_some() || reverse.delay_steps.is_some() {
         return Some("expected a link of one delay: its window is one bandwidth-delay product");
     }
-    if scenario.forward.jitter_model.is_some() {
+    if forward.jitter_model.is_some() {
         return Some(
             "expected no jitter-distribution: it takes packets to arrive in the order in which they leave",
         );
     }
-    if scenario.forward.policer.is_some() {
+    if forward.policer.is_some() {
         return Some("expected a link without a policer, whose tokens it does not count");
     }
     if scenario.trunk.is_some() {
@@ -84,7 +87,7 @@ pub(super) fn no_oracle(scenario: &Scenario) -> Option<&'static str> {
     if !scenario.companions.is_empty() || scenario.cross.is_some() {
         return Some("expected a link without other flows: it does not respond to congestion");
     }
-    matches!(scenario.forward.frame_check, FrameCheck::Arq(_))
+    matches!(forward.frame_check, FrameCheck::Arq(_))
         .then_some("expected frame check keep or drop: with arq the link repairs damage itself")
 }
 
@@ -160,6 +163,7 @@ struct Oracle {
 
 impl Oracle {
     fn new(scenario: &Scenario, rate: Rate, size: u64, seed: u64) -> Self {
+        let (forward, reverse) = scenario.links()[0];
         let mtu = usize::from(scenario.mtu);
         let mss = (mtu - IP_HEADER) as u64 - u64::from(TCP_HEADER);
         let config = LinkConfig {
@@ -167,10 +171,10 @@ impl Oracle {
             aqm: Aqm::None,
             // A damaged frame is reported when it would have arrived, whoever would have dropped it.
             frame_check: FrameCheck::Keep,
-            ..scenario.forward.clone()
+            ..forward.clone()
         };
         let one = rate.transmit_time(mtu as u64 + u64::from(config.overhead));
-        let round_trip = config.delay + scenario.reverse.delay + one;
+        let round_trip = config.delay + reverse.delay + one;
         let held_back = if config.reorder.is_zero() { Duration::ZERO } else { config.reorder_delay };
         Self {
             rate,
@@ -178,7 +182,7 @@ impl Oracle {
             mss,
             size,
             segments: size.div_ceil(mss),
-            reverse_delay: scenario.reverse.delay,
+            reverse_delay: reverse.delay,
             slack: config.jitter + held_back,
             link: Link::new(config, derive_seed(seed, FORWARD_LINK, 0)),
             free_at: Instant::ZERO,

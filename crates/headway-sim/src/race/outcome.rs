@@ -1,6 +1,6 @@
 //! The result of a run.
 
-use headway_link::Histogram;
+use headway_link::{Histogram, LinkCounters, Quantiles};
 use headway_tcp::Observer;
 use headway_units::{Duration, Instant};
 
@@ -9,7 +9,8 @@ use super::metrics::RunMetrics;
 use super::oracle::OracleOutcome;
 use super::scenario::Scenario;
 use super::sender::{Entrant, TcpSender};
-use crate::network::{Arrivals, GatewayStatistics, Tap};
+use crate::application::Application;
+use crate::network::{Arrivals, GatewayStatistics, LinkId, Network, Tap};
 use crate::statistics::mean;
 
 /// The result of a run.
@@ -29,6 +30,9 @@ pub struct RunOutcome {
     pub companions: Vec<CompanionOutcome>,
     /// Packet events of the simulation.
     pub events: u64,
+    /// What the links counted until the run was ended, a transfer before it included: of each hop the forward and the
+    /// reverse one. None for an oracle.
+    pub links: Vec<[LinkCounters; 2]>,
 }
 
 /// The result of a flow beside the one that is raced.
@@ -75,6 +79,7 @@ impl RunOutcome {
             metrics: metrics.of_single_flow(scenario),
             companions: Vec::new(),
             events: 2 * oracle.packets,
+            links: Vec::new(),
         }
     }
 }
@@ -83,8 +88,8 @@ impl RunOutcome {
 #[derive(Clone)]
 pub(super) struct Start {
     pub(super) at: Instant,
-    queue_drops: u64,
-    waits: Histogram,
+    /// Of each forward link.
+    forward: Vec<(LinkCounters, Histogram)>,
     undetected: u64,
     link_bytes: u64,
     payload_bytes: u64,
@@ -97,8 +102,11 @@ impl Start {
     pub(super) fn of<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> Self {
         Self {
             at: arena.network.now(),
-            queue_drops: arena.network.link_counters(arena.forward).queue_drops,
-            waits: arena.network.link_waits(arena.forward).clone(),
+            forward: arena
+                .forward
+                .iter()
+                .map(|&link| (*arena.network.link_counters(link), arena.network.link_waits(link).clone()))
+                .collect(),
             undetected: arena.network.counters().undetected,
             link_bytes: link_bytes(arena),
             payload_bytes: payload_bytes(arena),
@@ -110,10 +118,8 @@ impl Start {
 
 /// Bytes of packets, of both directions.
 fn link_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
-    [arena.forward, arena.reverse]
-        .into_iter()
-        .map(|link| arena.network.link_counters(link).transmitted_bytes)
-        .sum()
+    let links = arena.forward.iter().chain(&arena.reverse);
+    links.map(|&link| arena.network.link_counters(link).transmitted_bytes).sum()
 }
 
 /// Payload bytes that TCP sent over the forward path: that of the trunk, if there is one, or of the senders.
@@ -125,6 +131,28 @@ fn payload_bytes<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> u64 {
                 arena.sender(flow).statistics(arena.network.host(arena.flows[flow].sender).0).bytes_sent
             })
             .sum(),
+    }
+}
+
+/// What a forward link did since the run began.
+struct HopOutcome {
+    queue_drops: u64,
+    damaged: u64,
+    waits: Quantiles,
+}
+
+impl HopOutcome {
+    fn of<A: Application, T: Tap>(
+        network: &Network<A, T>,
+        link: LinkId,
+        (before, waits): &(LinkCounters, Histogram),
+    ) -> Self {
+        let counters = network.link_counters(link);
+        Self {
+            queue_drops: counters.queue_drops - before.queue_drops,
+            damaged: counters.hit - before.hit,
+            waits: network.link_waits(link).since(waits).quantiles(),
+        }
     }
 }
 
@@ -161,8 +189,18 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
             (report.completed.is_some(), end.saturating_since(start.at), size)
         }
     };
-    let queue_drops = network.link_counters(arena.forward).queue_drops - start.queue_drops;
-    let waits = network.link_waits(arena.forward).since(&start.waits).quantiles();
+    let hops: Vec<HopOutcome> = arena
+        .forward
+        .iter()
+        .zip(&start.forward)
+        .map(|(&link, start)| HopOutcome::of(network, link, start))
+        .collect();
+    let queue_drops = hops.iter().map(|hop| hop.queue_drops).sum();
+    // Of several queues the longest.
+    let waits =
+        hops.iter().map(|hop| hop.waits).reduce(|one, next| if next.p95 > one.p95 { next } else { one });
+    let waits = waits.unwrap_or_default();
+    let of_hops = if hops.len() > 1 { hops } else { Vec::new() };
     let arrivals =
         network.arrivals(first.receiver).map(|arrivals| arrivals.since(&start.arrivals)).unwrap_or_default();
     // What arrives behind a trunk was sent by its gateway.
@@ -231,6 +269,9 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         trunk_retransmissions: trunk.map(|trunk| trunk.retransmissions),
         trunk_timeouts: trunk.map(|trunk| trunk.timeouts),
         trunk_queue_drops: trunk.map(|trunk| trunk.queue_drops),
+        hop_queue_drops: of_hops.iter().map(|hop| hop.queue_drops).collect(),
+        hop_queue_delay_p95_seconds: of_hops.iter().map(|hop| hop.waits.p95.as_secs_f64()).collect(),
+        hop_damaged: of_hops.iter().map(|hop| hop.damaged).collect(),
         failure: failure.map(|failure| failure.to_string()),
         ..RunMetrics::default()
     };
@@ -241,6 +282,12 @@ pub(super) fn judge<O: Observer + 'static, T: Tap>(
         metrics: metrics.with_goodput(scenario),
         companions,
         events: network.events(),
+        links: arena
+            .forward
+            .iter()
+            .zip(&arena.reverse)
+            .map(|(&forward, &reverse)| [forward, reverse].map(|link| *network.link_counters(link)))
+            .collect(),
     }
 }
 

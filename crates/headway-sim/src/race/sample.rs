@@ -15,11 +15,11 @@ pub struct Sample {
     pub at: Duration,
     /// Bytes that the receiver of the flow that is raced has delivered in order.
     pub delivered_bytes: u64,
-    /// Packets in the queue of the forward link, of all flows.
+    /// Packets in the queue of the forward link, of all flows; of several hops in all queues.
     pub queue_packets: usize,
     /// Their bytes.
     pub queue_bytes: u64,
-    /// Packets that did not pass the forward link unharmed, of all flows.
+    /// Packets that did not pass the forward link unharmed, of all flows; of several hops on all of them.
     pub losses: LinkLosses,
     /// What the sender's connection counted.
     pub sender: Statistics,
@@ -116,7 +116,9 @@ impl<'a, S: Sampler> Sampling<'a, S> {
     }
 
     fn sample<O: Observer + 'static, T: Tap>(&mut self, arena: &Arena<O, T>) {
-        let (queue_packets, queue_bytes) = arena.network.link_queue(arena.forward);
+        let queues = arena.forward.iter().map(|&link| arena.network.link_queue(link));
+        let (queue_packets, queue_bytes) =
+            queues.fold((0, 0), |sum, queue| (sum.0 + queue.0, sum.1 + queue.1));
         let (losses, causes) = (losses(arena), causes(arena));
         self.sampler.sample(&Sample {
             at: arena.network.now().saturating_since(self.start),
@@ -139,8 +141,14 @@ impl<'a, S: Sampler> Sampling<'a, S> {
 }
 
 fn losses<O: Observer + 'static, T: Tap>(arena: &Arena<O, T>) -> LinkLosses {
-    let link = arena.network.link_counters(arena.forward);
-    LinkLosses { queue_drops: link.queue_drops, damaged: link.hit, lost: link.lost }
+    arena.forward.iter().fold(LinkLosses::default(), |sum, &link| {
+        let link = arena.network.link_counters(link);
+        LinkLosses {
+            queue_drops: sum.queue_drops + link.queue_drops,
+            damaged: sum.damaged + link.hit,
+            lost: sum.lost + link.lost,
+        }
+    })
 }
 
 /// The path is forgotten with its last connection.

@@ -4,12 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use headway_link::{Damage, LinkConfig, bound, share_hit};
+use headway_link::{Damage, FrameCheck, HitZone, LinkConfig, bound, share_hit};
 use headway_tcp::congestion::{Custom, StartEstimate};
 use headway_tcp::{HackRules, Profile, Variant};
 use headway_units::{Duration, Rate, Share, Size};
 
 use super::features::FeatureOverrides;
+use super::hops::{Hop, HopRange};
 use super::sender::TcpSender;
 use super::trunk::{Edge, Trunk};
 use super::unknown_name::UnknownName;
@@ -134,10 +135,14 @@ pub struct Scenario {
     /// Features of the modern sender that are turned on or off, in the flow that is raced and in its
     /// companions that are not rivals.
     pub features: FeatureOverrides,
-    /// The forward path.
+    /// The forward path, unless there are hops.
     pub forward: LinkConfig,
-    /// The reverse path.
+    /// The reverse path, unless there are hops.
     pub reverse: LinkConfig,
+    /// Links in a row in place of the one link of `forward` and `reverse`, which then is not used.
+    pub hops: Vec<Hop>,
+    /// The hops that the flow that is raced passes.
+    pub flow_hops: HopRange,
     /// The largest window that the receiver offers.
     pub window: Size,
     /// Largest IP packet.
@@ -163,6 +168,8 @@ pub struct Scenario {
     pub companions: Vec<Companion>,
     /// Traffic that does not respond to congestion, through the same queue.
     pub cross: Option<CrossTraffic>,
+    /// The hops that it passes.
+    pub cross_hops: HopRange,
     /// Gateways at both ends of the link, which carry what the hosts send.
     pub trunk: Option<Trunk>,
     /// The links between the hosts and the ends of the shared link, or the gateways there.
@@ -185,13 +192,15 @@ pub struct Companion {
     pub size: Option<u64>,
     /// One-way delay of both paths in addition to that of the link.
     pub delay: Duration,
+    /// The hops that it passes.
+    pub hops: HopRange,
 }
 
 impl Companion {
     /// A flow like the one that is raced, except for its sender.
     pub fn new(sender: TcpSender) -> Self {
         let (start, delay) = (Duration::ZERO, Duration::ZERO);
-        Self { sender, damaged: true, rival: false, start, size: None, delay }
+        Self { sender, damaged: true, rival: false, start, size: None, delay, hops: HopRange::ALL }
     }
 }
 
@@ -240,6 +249,8 @@ impl Default for Scenario {
                 ..clean.clone()
             },
             reverse: clean,
+            hops: Vec::new(),
+            flow_hops: HopRange::ALL,
             window: Size::from_bytes(1 << 20),
             mtu: 1500,
             retries: None,
@@ -250,6 +261,7 @@ impl Default for Scenario {
             frames: Frames::Drop,
             companions: Vec::new(),
             cross: None,
+            cross_hops: HopRange::ALL,
             trunk: None,
             edge: Edge::default(),
         }
@@ -304,46 +316,110 @@ impl Scenario {
     /// Whether the two hosts are the ends of the link, without routers between.
     pub(super) fn is_point_to_point(&self) -> bool {
         let is_alone = self.companions.is_empty() && self.cross.is_none();
-        is_alone && self.trunk.is_none() && self.edge == Edge::default()
+        is_alone && self.hops.len() < 2 && self.trunk.is_none() && self.edge == Edge::default()
     }
 
-    /// Share of the packets of the forward path that are expected to be hit.
+    /// The links in a row, forward and reverse path of each: the hops, or the one link.
+    pub fn links(&self) -> Vec<(&LinkConfig, &LinkConfig)> {
+        if self.hops.is_empty() {
+            return vec![(&self.forward, &self.reverse)];
+        }
+        self.hops.iter().map(|hop| (&hop.forward, &hop.reverse)).collect()
+    }
+
+    /// The forward links that the flow that is raced passes.
+    fn flow_links(&self) -> Vec<&LinkConfig> {
+        let mut links = self.links();
+        let places = self.flow_hops.places(links.len());
+        links.drain(..).map(|(forward, _)| forward).skip(places.start).take(places.len()).collect()
+    }
+
+    /// Share of the packets of the flow that is raced that are expected to be hit on the forward path.
     pub fn share_hit(&self) -> f64 {
-        share_hit(&self.forward.damage, usize::from(self.mtu) - IP_HEADER)
+        either(self.flow_links().into_iter().map(|link| self.share_hit_on(link)))
     }
 
-    /// Share of the packets of the forward path that are expected not to arrive intact: hit, or lost silently.
+    fn share_hit_on(&self, link: &LinkConfig) -> f64 {
+        share_hit(&link.damage, usize::from(self.mtu) - IP_HEADER)
+    }
+
+    /// Share of them that are expected not to arrive intact: hit, or lost silently.
     pub fn share_lost(&self) -> f64 {
-        let of_trace = if let Damage::Trace(trace) = &self.forward.damage { trace.share_lost() } else { 0.0 };
-        1.0 - (1.0 - self.share_hit() - of_trace) * (1.0 - self.forward.loss.share.value())
+        either(self.flow_links().into_iter().map(|link| self.share_lost_on(link)))
+    }
+
+    fn share_lost_on(&self, link: &LinkConfig) -> f64 {
+        let of_trace = if let Damage::Trace(trace) = &link.damage { trace.share_lost() } else { 0.0 };
+        1.0 - (1.0 - self.share_hit_on(link) - of_trace) * (1.0 - link.loss.share.value())
     }
 
     /// What no sender of whole packets can exceed, bit/s: IP rate times the payload's share of a
     /// packet times the share of packets that are neither hit nor lost silently. `None` for an infinitely fast
     /// link.
+    ///
+    /// Of several hops it is that of the tightest: of what a hop transmits the share that arrives intact at the end.
+    /// Packets that were lost on the hops before it take none of its rate; those that were damaged there do, where they
+    /// are forwarded.
     pub fn bound(&self) -> Option<f64> {
         let packet = u32::from(self.mtu);
         let payload = packet - IP_HEADER as u32 - TCP_HEADER;
-        Some(bound(self.ip_rate()?, payload, packet, self.share_lost()))
+        let links = self.flow_links();
+        let bounds = links.iter().enumerate().filter_map(|(place, link)| {
+            let before: f64 = links[..place].iter().map(|link| self.share_intact_behind(link)).product();
+            let after: f64 = links[place + 1..].iter().map(|link| self.share_intact_across(link)).product();
+            let own = bound(self.ip_rate_of(link)?, payload, packet, self.share_lost_on(link));
+            Some(own * before * after)
+        });
+        bounds.min_by(f64::total_cmp)
+    }
+
+    /// At most this share of the packets that leave a hop for the next one is intact.
+    fn share_intact_behind(&self, link: &LinkConfig) -> f64 {
+        let forwards = link.frame_check == FrameCheck::Keep
+            && link.hit_zone == HitZone::TcpHeader
+            // Others shorten and drop packets too.
+            && !matches!(link.damage, Damage::Trace(_) | Damage::Modem { .. });
+        if forwards { 1.0 - self.share_hit_on(link) } else { 1.0 }
+    }
+
+    /// At most this share of the packets that enter a hop leaves it intact.
+    fn share_intact_across(&self, link: &LinkConfig) -> f64 {
+        match link.frame_check {
+            // What the link retransmits takes of its own rate.
+            FrameCheck::Arq(_) => 1.0 - link.loss.share.value(),
+            _ => 1.0 - self.share_lost_on(link),
+        }
     }
 
     /// The blocks of [`Scenario::bound_of_blocks`], in bytes: the shortest of partial recovery.
     pub const BLOCK: usize = headway_wire::blocks::SHORTEST;
 
     /// What no sender of [blocks](Self::BLOCK) can exceed, bit/s: IP rate times the share of blocks that arrive
-    /// intact, without headers. `None` where only chance knows which bits are hit, and for an infinitely fast link.
+    /// intact, without headers. `None` where only chance knows which bits are hit, for an infinitely fast link and for
+    /// several hops.
     pub fn bound_of_blocks(&self) -> Option<f64> {
-        let Damage::Trace(trace) = &self.forward.damage else { return None };
+        let [link] = self.flow_links()[..] else { return None };
+        let Damage::Trace(trace) = &link.damage else { return None };
         let share = trace.share_of_intact_blocks(Self::BLOCK, self.mtu.into())?;
-        let arrives = share * (1.0 - self.forward.loss.share.value());
-        Some(self.ip_rate()?.bits_per_second() as f64 * arrives)
+        let arrives = share * (1.0 - link.loss.share.value());
+        Some(self.ip_rate_of(link)?.bits_per_second() as f64 * arrives)
     }
 
-    /// The rate of the forward path in IP bytes, where layer 2 takes some of it.
+    /// The lowest rate of the links that the flow that is raced passes, in IP bytes.
     fn ip_rate(&self) -> Option<Rate> {
+        self.flow_links().into_iter().filter_map(|link| self.ip_rate_of(link)).min()
+    }
+
+    /// The rate of a link in IP bytes, where layer 2 takes some of it.
+    fn ip_rate_of(&self, link: &LinkConfig) -> Option<Rate> {
         let packet = u64::from(self.mtu);
-        let framed = packet + u64::from(self.forward.overhead);
-        let rate = self.forward.nominal_rate()?;
+        let framed = packet + u64::from(link.overhead);
+        let rate = link.nominal_rate()?;
         Some(Rate::from_bits_per_second(rate.bits_per_second() * packet / framed))
     }
+}
+
+/// The share of packets to which at least one of independent events happens, each with one of `shares`.
+fn either(shares: impl Iterator<Item = f64>) -> f64 {
+    shares.reduce(|one, other| 1.0 - (1.0 - one) * (1.0 - other)).unwrap_or_default()
 }

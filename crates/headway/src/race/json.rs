@@ -56,9 +56,11 @@ fn scenario_object(results: &Results, settings: &Settings) -> Object {
     let is_of_run = |column: &Column| {
         column.scope.is_some_and(|scope| scope != Scope::Clock && !scope.is_of_link()) && !is_variant(column)
     };
+    // Of several hops the first; `hops` has what the others have of their own.
+    let (forward, reverse) = settings.scenario.links()[0];
     members(is_of_run)
-        .with_object("forward", Object::of_link(&settings.scenario.forward))
-        .with_object("reverse", Object::of_link(&settings.scenario.reverse))
+        .with_object("forward", Object::of_link(forward))
+        .with_object("reverse", Object::of_link(reverse))
         .extended(members(|column| column.scope.is_none()))
 }
 

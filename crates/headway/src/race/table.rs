@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table};
 use headway_link::{Aqm, Damage, LinkConfig};
 use headway_report::race::{COLUMNS, Results, groups, notes, row, sent};
 use headway_report::{foot_notes, rate_text};
-use headway_sim::race::{CrossTraffic, Scenario, Summary, rules_name};
+use headway_sim::race::{CrossTraffic, HopRange, Scenario, Summary, rules_name};
 
 /// The most columns of text that the table takes.
 const WIDTH: u16 = 120;
@@ -45,13 +45,14 @@ pub(super) fn render(results: &Results, summaries: &[Summary]) -> String {
 
 /// The scenario in two lines, and one for each of what is not in every race.
 pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
-    let link = &scenario.forward;
+    let links = scenario.links();
+    let over = match links[..] {
+        [(link, _)] => of_link(link),
+        _ => format!("{} hops", links.len()),
+    };
     let mut text = format!(
-        "{} over {}, one-way delay {}, queue {}, window {}; profile {}, {} rules",
+        "{} over {over}, window {}; profile {}, {} rules",
         sent(scenario, size),
-        rate(link),
-        link.delay_text(),
-        link.queue,
         scenario.window,
         scenario.profile,
         rules_name(scenario.rules),
@@ -59,28 +60,39 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
     if !scenario.features.is_empty() {
         text.push_str(&format!(", {}", scenario.features));
     }
-    text.push_str(&format!(
-        "\ndamage {}: {:.1} % of the packets hit",
-        link.damage,
-        100.0 * scenario.share_hit()
-    ));
-    if let Some(share) = link.header_hit.filter(|_| !matches!(link.damage, Damage::None | Damage::Trace(_))) {
-        text.push_str(&format!(", {share} of them in the header"));
+    let hit = format!("{:.1} % of the packets hit", 100.0 * scenario.share_hit());
+    match links[..] {
+        [(link, reverse)] => {
+            text.push_str(&format!("\ndamage {}: {hit}{}", link.damage, in_header(link)));
+            text.push_str(&format!("; reverse path: {}; frame check {}", reverse.damage, link.frame_check));
+        }
+        _ => text.push_str(&format!("\ndamage: {hit}{}", on(scenario.flow_hops))),
     }
-    text.push_str(&format!("; reverse path: {}; frame check {}", scenario.reverse.damage, link.frame_check));
     if let Some(bound) = scenario.bound() {
         text.push_str(&format!("; bound {}", rate_text(bound)));
     }
     if let Some(bound) = scenario.bound_of_blocks() {
         text.push_str(&format!(", of intact blocks of {} bytes {}", Scenario::BLOCK, rate_text(bound)));
     }
-    let reverse_delay = scenario.reverse.delay_text();
-    let reverse_delay =
-        (reverse_delay != link.delay_text()).then(|| format!("one-way delay {reverse_delay}"));
-    for (name, link, delay) in [("", link, None), ("reverse path: ", &scenario.reverse, reverse_delay)] {
-        let impairments: Vec<String> = delay.into_iter().chain(impairments(link)).collect();
-        if !impairments.is_empty() {
-            text.push_str(&format!("\n{name}{}", impairments.join(", ")));
+    for (place, (link, reverse)) in links.iter().enumerate() {
+        if links.len() > 1 {
+            let hop = place + 1;
+            text.push_str(&format!(
+                "\nhop {hop}: {}, damage {}{}",
+                of_link(link),
+                link.damage,
+                in_header(link)
+            ));
+            text.push_str(&format!("; reverse path: {}; frame check {}", reverse.damage, link.frame_check));
+        }
+        let reverse_delay = reverse.delay_text();
+        let reverse_delay =
+            (reverse_delay != link.delay_text()).then(|| format!("one-way delay {reverse_delay}"));
+        for (name, link, delay) in [("", link, None), ("reverse path: ", reverse, reverse_delay)] {
+            let impairments: Vec<String> = delay.into_iter().chain(impairments(link)).collect();
+            if !impairments.is_empty() {
+                text.push_str(&format!("\n{name}{}", impairments.join(", ")));
+            }
         }
     }
     let others = others(scenario);
@@ -88,6 +100,17 @@ pub(super) fn describe(scenario: &Scenario, size: Option<u64>) -> String {
         text.push_str(&format!("\n{}", others.join("; ")));
     }
     text
+}
+
+/// Its rate, delay and queue.
+fn of_link(link: &LinkConfig) -> String {
+    format!("{}, one-way delay {}, queue {}", rate(link), link.delay_text(), link.queue)
+}
+
+/// How many hits are in the header, where that was said.
+fn in_header(link: &LinkConfig) -> String {
+    let share = link.header_hit.filter(|_| !matches!(link.damage, Damage::None | Damage::Trace(_)));
+    share.map_or(String::new(), |share| format!(", {share} of them in the header"))
 }
 
 /// How fast a direction of the link is.
@@ -104,15 +127,17 @@ fn rate(link: &LinkConfig) -> String {
 fn others(scenario: &Scenario) -> Vec<String> {
     let flows: Vec<String> = scenario
         .companions
-        .chunk_by(|one, next| one.sender == next.sender)
+        .chunk_by(|one, next| one.sender == next.sender && one.hops == next.hops)
         .map(|alike| match alike {
-            [one] => one.sender.to_string(),
-            _ => format!("{} {}", alike.len(), alike[0].sender),
+            [one] => format!("{}{}", one.sender, on(one.hops)),
+            _ => format!("{} {}{}", alike.len(), alike[0].sender, on(alike[0].hops)),
         })
         .collect();
     let cross = scenario.cross.as_ref().map(|cross| match cross {
-        CrossTraffic::Constant { rate, .. } => format!("cross traffic {rate}"),
-        CrossTraffic::Replay(trace) => format!("cross traffic as recorded in {}", trace.name()),
+        CrossTraffic::Constant { rate, .. } => format!("cross traffic {rate}{}", on(scenario.cross_hops)),
+        CrossTraffic::Replay(trace) => {
+            format!("cross traffic as recorded in {}{}", trace.name(), on(scenario.cross_hops))
+        }
     });
     let trunk = scenario.trunk.as_ref();
     let trunk = trunk.map(|trunk| format!("through a trunk of {}, {} mode", trunk.sender, trunk.mode.name()));
@@ -120,6 +145,11 @@ fn others(scenario: &Scenario) -> Vec<String> {
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// Which hops a flow passes, where that was said.
+fn on(hops: HopRange) -> String {
+    if hops.is_all() { String::new() } else { format!(" on hops {hops}") }
 }
 
 /// How the jitter is distributed, where that was said.
