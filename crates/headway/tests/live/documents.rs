@@ -32,6 +32,7 @@ const LESS: &[(&str, &str)] = &[
     // Hours.
     ("lab run --runs 1 beyond/*.toml --out results/beyond", "lab check beyond/*.toml"),
     ("lab run --runs 1 beyond/*.toml", "lab check beyond/*.toml"),
+    ("lab run --runs 1 beyond/parking-lot", "lab run --runs 1 --set duration=1s beyond/parking-lot"),
     ("lab run --runs 1 beyond/", "lab run --runs 1 --set size=20KB beyond/"),
     ("nice -n -10 headway", "headway"),
     (" --out results/live --jobs 24", ""),
