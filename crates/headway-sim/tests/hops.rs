@@ -197,7 +197,7 @@ fn who_is_on_the_second_hop_is_not_seen_on_the_first() {
     assert_eq!(alone.links[0], beside_others.links[0], "the first hop");
     assert_eq!(alone.metrics.goodput_bps, beside_others.metrics.goodput_bps);
     assert_eq!(alone.metrics.retransmissions, beside_others.metrics.retransmissions);
-    assert_eq!(alone.links[1][0].offered + alone.links[2][0].offered, 0, "nobody is there");
+    assert_eq!(alone.links[1][0].offered + alone.links[2][0].offered, 0, "no flow passes them");
     let [_, second, third] = &beside_others.links[..] else { panic!("three hops") };
     assert!(second[0].offered > third[0].offered && third[0].offered > 100, "{second:?} {third:?}");
     assert!(beside_others.companions.iter().all(|other| other.delivered_bytes > 100_000));
