@@ -324,6 +324,14 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_the_last_island_makes_and_fills_no_hole() {
+        let mut a = assembler();
+        let follows =
+            [0, 200, 250, 350, 100, 300, 400].map(|offset| a.insert(at(offset), &[1; 50], at(5000)).follows);
+        assert_eq!(follows, [false, false, true, false, false, false, true]);
+    }
+
+    #[test]
     fn the_edge_cuts_and_islands_are_bounded() {
         let mut a = assembler();
         assert_eq!(a.insert(at(0), &[1; 100], at(60)).advanced, 60);

@@ -138,6 +138,9 @@ mod tests {
             }
             assert_eq!(schedule.deadline(), held.map(|held| now + millis(held)), "{round_trip} {gap}");
             assert_eq!(schedule.is_due(), held.is_none(), "{round_trip} {gap}");
+            // Also beyond a gap, where nothing is acknowledged.
+            schedule.on_data(now, false, (millis(200), millis(round_trip)));
+            assert!(schedule.is_due(), "the second segment: {round_trip} {gap}");
         }
     }
 }

@@ -428,6 +428,40 @@ mod tests {
         }
     }
 
+    /// With a short delay, what follows a gap that was reported waits for a second segment, and what is read of an open window
+    /// is reported by the next ACK.
+    #[test]
+    fn few_acks_are_sent_where_their_delay_is_short() {
+        for part in [None, Some(32)] {
+            let mut profile = Profile { receive_buffer: 60_000, ..Profile::standard() };
+            profile.delayed_ack.part = part;
+            let mut rcv = ReceiveSide::new(&profile);
+            rcv.start(SeqNumber(0));
+            rcv.advertise(false);
+            let times = (Duration::from_millis(400), Duration::from_millis(320));
+            let mut now = Instant::from_nanos(1_000_000_000);
+            let arrivals = [0, 2000, 3000, 4000].map(|offset| {
+                let placed = rcv.place(rcv.irs() + 1 + offset, &[0; 1000], false, 1000);
+                now += Duration::from_millis(1);
+                rcv.schedule_ack(now, &placed, false, times);
+                let is_due = rcv.is_ack_due();
+                if is_due {
+                    rcv.on_ack_sent();
+                }
+                is_due
+            });
+            assert_eq!(
+                arrivals,
+                if part.is_some() { [true, true, false, true] } else { [false, true, true, true] }
+            );
+            let placed = rcv.place(rcv.nxt(), &[0; 1000], false, 1000);
+            assert_eq!(placed.advanced, 4000);
+            rcv.advertise(false);
+            rcv.consume(5000);
+            assert_eq!(rcv.owes_window_update(), part.is_none(), "most of the window is open");
+        }
+    }
+
     /// A peer that had no answer to its SYN sends it again, with a later timestamp.
     #[test]
     fn a_timestamp_is_taken_before_anything_is_acknowledged() {
