@@ -66,10 +66,12 @@ class Chain:
         ("far", "lan0", "10.79.3.1/24", "server", "eth0", SERVER + "/24"),
     )
 
-    def __init__(self, way, damage, seed, delay=DELAY):
+    def __init__(self, way, damage, seed, delay=DELAY, told=None):
         self.way = way
+        # The rate that both gateways are told, if any.
+        self.told = told
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hw-"))
-        self.prefix = f"hw-{os.getpid()}-{way}"
+        self.prefix = f"hw-{os.getpid()}-{way}" + ("-told" if told else "")
         self.running = []
         Chain.open.append(self)
         atexit.register(self.close)
@@ -133,6 +135,8 @@ class Chain:
                 f'[[peer]]\nname = "{other}"\npublic-key = "{keys[other]}"\n{endpoint}',
                 f'destinations = ["{ours}"]',
             ]
+            if self.told:
+                lines.append(f'link-rate = "{self.told}"')
             if tcp:
                 lines += [f'allowed-ips = ["{theirs}"]', f'[tun]\naddress = "{address}"\ntcp = "{tcp}"']
             return "\n".join(lines) + "\n"
