@@ -183,6 +183,10 @@ pub struct SocksConfig {
     pub listen: SocketAddr,
     /// The peer's name; may be left out if there is one.
     pub peer: Option<String>,
+    /// Tells a client that it is connected as soon as it has said where to, so that what it says goes a round trip sooner. A
+    /// destination that is not reached is then a connection that is reset, and not a SOCKS error.
+    #[serde(default)]
+    pub fast_open: bool,
 }
 
 /// A listener for connections that TPROXY hands over.

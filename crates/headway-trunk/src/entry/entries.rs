@@ -145,7 +145,7 @@ fn wanted(config: &Config, links: &[Arc<PeerLink>]) -> Result<Vec<Wanted>, Trunk
         add(forward.listen, forward.peer.as_deref(), EntryKind::Forward(to), "forward")?;
     }
     for socks in &config.socks {
-        add(socks.listen, socks.peer.as_deref(), EntryKind::Socks, "socks")?;
+        add(socks.listen, socks.peer.as_deref(), EntryKind::Socks { fast_open: socks.fast_open }, "socks")?;
     }
     for transparent in &config.transparent {
         add(transparent.listen, transparent.peer.as_deref(), EntryKind::Transparent, "transparent")?;

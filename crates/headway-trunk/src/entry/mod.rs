@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::request::{Destination, Ends, Outcome};
 use crate::stream::{
-    HalfOpen, PeerLink, Side,
+    Early, HalfOpen, PeerLink, Said, Side,
     relay::{self, HostEnd as _},
 };
 
@@ -44,8 +44,8 @@ const BACKLOG: i32 = 1024;
 pub(crate) enum EntryKind {
     /// All to one destination.
     Forward(Destination),
-    /// The client says it (RFC 1928).
-    Socks,
+    /// The client says it (RFC 1928). `fast_open`: it is told that it is connected when it has said it.
+    Socks { fast_open: bool },
     /// Where they were going: the local address of the connection.
     Transparent,
 }
@@ -142,7 +142,7 @@ async fn take(
 ) -> io::Result<()> {
     let dscp = relay::answer_with_dscp(&socket);
     let destination = match kind {
-        EntryKind::Socks => return socks(link, socket, dscp, half_open).await,
+        EntryKind::Socks { fast_open } => return socks(link, (socket, fast_open), dscp, half_open).await,
         EntryKind::Forward(destination) => destination,
         EntryKind::Transparent => {
             // It is reset, as what is dropped before it is joined.
@@ -151,8 +151,16 @@ async fn take(
         }
     };
     let ends = Ends { client: socket.peer_addr().ok(), destination, dscp };
-    match link.open(&ends, half_open, reset(&socket)).await {
-        Ok(stream) => link.join(socket, stream, ends).await,
+    carry(link, socket, ends, half_open).await
+}
+
+/// Carries the connection of a client that is connected already. A destination that is not reached resets it.
+async fn carry(link: &PeerLink, socket: Socket, ends: Ends, half_open: HalfOpen) -> io::Result<()> {
+    let mut early = Early::of(&socket);
+    let opened = link.open(&ends, half_open, reset(&socket), &mut early).await;
+    let said = early.said();
+    match opened {
+        Ok(stream) => link.join(socket, said, stream, ends).await,
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
             Ok(())
@@ -166,7 +174,12 @@ fn handed_over(to: SocketAddr, ours: Option<SocketAddr>) -> Option<SocketAddr> {
     (Some(to) != ours).then_some(to)
 }
 
-async fn socks(link: &PeerLink, mut socket: Socket, dscp: Dscp, mut half_open: HalfOpen) -> io::Result<()> {
+async fn socks(
+    link: &PeerLink,
+    (mut socket, fast_open): (Socket, bool),
+    dscp: Dscp,
+    mut half_open: HalfOpen,
+) -> io::Result<()> {
     let client = socket.peer_addr().ok();
     // A reply is to arrive that says what failed.
     socket.set_abortive(false);
@@ -195,10 +208,15 @@ async fn socks(link: &PeerLink, mut socket: Socket, dscp: Dscp, mut half_open: H
         return answer(&mut socket, &ReplyError::AddressTypeNotSupported).await;
     };
     let ends = Ends { client, destination, dscp };
-    match link.open(&ends, half_open, closed(&socket)).await {
+    if fast_open {
+        answer(&mut socket, &ReplyError::Succeeded).await?;
+        socket.set_abortive(true);
+        return carry(link, socket, ends, half_open).await;
+    }
+    match link.open(&ends, half_open, closed(&socket), &mut Early::none()).await {
         Ok(stream) => {
             answer(&mut socket, &ReplyError::Succeeded).await?;
-            link.join(socket, stream, ends).await
+            link.join(socket, Said::default(), stream, ends).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");
@@ -247,7 +265,8 @@ mod tests {
     fn only_what_tproxy_hands_over_goes_to_addresses_of_others() {
         let forward = EntryKind::Forward(Destination::Address(([10, 0, 0, 1], 80).into()));
         assert_eq!(
-            [EntryKind::Transparent, EntryKind::Socks, forward].map(|kind| kind.is_transparent()),
+            [EntryKind::Transparent, EntryKind::Socks { fast_open: false }, forward]
+                .map(|kind| kind.is_transparent()),
             [true, false, false]
         );
     }

@@ -27,7 +27,7 @@ use crate::packets::{
     quic::QuicFlows,
 };
 use crate::request::{Destination, Ends, Outcome};
-use crate::stream::{HalfOpen, PeerLink, Side};
+use crate::stream::{Early, HalfOpen, PeerLink, Said, Side};
 
 /// SYNs that wait until it is looked whether there is a place for their stream.
 const BACKLOG: usize = 1024;
@@ -153,10 +153,10 @@ async fn serve_connections(
 async fn carry(link: &PeerLink, incoming: Incoming, half_open: HalfOpen) -> io::Result<()> {
     let destination = Destination::Address(incoming.destination());
     let ends = Ends { client: Some(incoming.source()), destination, dscp: incoming.dscp() };
-    match link.open(&ends, half_open, gone(&incoming)).await {
+    match link.open(&ends, half_open, gone(&incoming), &mut Early::none()).await {
         Ok(stream) => {
             let admitted = incoming.admit(ends.dscp).inspect_err(|_| stream.0.reset())?;
-            link.join(admitted, stream, ends).await
+            link.join(admitted, Said::default(), stream, ends).await
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, destination = %ends.destination, ?outcome, "refused");

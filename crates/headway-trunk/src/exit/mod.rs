@@ -18,12 +18,14 @@ use tokio::time::timeout;
 
 use crate::packets::{self, Delivery};
 use crate::request::{Destination, Outcome, Request};
-use crate::stream::{MOST_SPARE, PeerLink, Side, relay};
+use crate::stream::{MOST_SPARE, PeerLink, Said, Side, relay};
 
 /// How long a destination may take to answer, all its addresses together, and its name to be looked up. RFC 1122, 4.2.3.5, has a
 /// kernel try for 3 minutes at least: "The application can close the connection (i.e., give up on the open attempt) sooner, of
 /// course", and proxies do so after a minute.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the near gateway may take to get a refusal. It resets the stream then.
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Accepts the streams of one peer, as long as the stack runs. `delivery` is for its packets, where they are taken.
 pub(crate) async fn serve(
@@ -106,6 +108,7 @@ async fn answer(
         () = half_open.displaced() => {
             link.counters.displaced.fetch_add(1, Ordering::Relaxed);
             tracing::debug!(peer = link.name, %destination, "gives way to others");
+            drop(half_open);
             return refuse(stream, Outcome::TimedOut).await;
         }
         connected = timeout(CONNECT_TIMEOUT, connect(link, destination, ends.dscp)) => {
@@ -126,7 +129,7 @@ async fn answer(
             stream.write_u8(Outcome::Connected as u8).await?;
             tracing::debug!(peer = link.name, %destination, "connected");
             link.counters.opened.fetch_add(1, Ordering::Relaxed);
-            link.join(socket, (stream, place), ends).await?;
+            link.join(socket, Said::default(), (stream, place), ends).await?;
         }
         Err(outcome) => {
             tracing::debug!(peer = link.name, %destination, ?outcome, "not connected");
@@ -139,7 +142,10 @@ async fn answer(
 
 async fn refuse(mut stream: Stream, outcome: Outcome) -> io::Result<()> {
     stream.write_u8(outcome as u8).await?;
-    stream.shutdown().await
+    stream.shutdown().await?;
+    // What the host said early is read, for as long as the answer may take: left unread it would reset the stream before the answer.
+    let _ = timeout(REFUSAL_TIMEOUT, tokio::io::copy(&mut stream, &mut tokio::io::sink())).await;
+    Ok(())
 }
 
 async fn connect(link: &PeerLink, destination: &Destination, dscp: Dscp) -> Result<Socket, Outcome> {
@@ -194,10 +200,11 @@ async fn connect_to(address: SocketAddr, dscp: Dscp) -> io::Result<Socket> {
 #[cfg(test)]
 mod tests {
     use headway_test_fixture::log::Log;
+    use tokio::io::AsyncReadExt as _;
 
     use super::*;
     use crate::config::{Destinations, Rules};
-    use crate::stream::linked::Linked;
+    use crate::stream::linked::{Linked, soon};
 
     #[tokio::test]
     async fn a_destination_that_refuses_is_no_failure_of_the_gateway() {
@@ -217,5 +224,20 @@ mod tests {
             assert_eq!(connected.map(drop), Err(outcome));
             assert_eq!(log.lines("streams are refused").len(), warnings, "{to}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_arrives_though_what_was_said_early_is_unread() {
+        let (mut near, mut far) = Linked::new().connect().await;
+        near.write_all(&[7; 4096]).await.expect("open");
+        far.read_u8().await.expect("the rest has arrived too");
+        let near = async {
+            let outcome = Outcome::read(&mut near).await.expect("an answer");
+            near.reset();
+            outcome
+        };
+        let (outcome, refused) = soon(async { tokio::join!(near, refuse(far, Outcome::Refused)) }).await;
+        refused.expect("sent");
+        assert_eq!(outcome, Outcome::Refused);
     }
 }

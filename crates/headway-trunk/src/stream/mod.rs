@@ -2,6 +2,7 @@
 //! many there may be.
 
 mod budget;
+mod early;
 mod half_open;
 #[cfg(test)]
 pub(crate) mod linked;
@@ -12,6 +13,7 @@ mod profile;
 pub(crate) mod relay;
 
 pub(crate) use budget::Budget;
+pub(crate) use early::{Early, Said};
 pub(crate) use half_open::{HalfOpen, Side};
 pub(crate) use links::Links;
 pub(crate) use peer_link::{MOST_SPARE, NewLink, PORT, PeerLink};

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Budget, HalfOpen,
+    Budget, Early, HalfOpen, Said,
     places::{OpenStream, Places},
     relay::{self, HostEnd},
 };
@@ -253,6 +253,7 @@ impl PeerLink {
         ends: &Ends,
         mut half_open: HalfOpen,
         gone: impl Future<Output = ()>,
+        early: &mut Early<'_>,
     ) -> Opened {
         if !self.has_memory() {
             self.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -260,7 +261,7 @@ impl PeerLink {
         }
         let may_take = half_open.is_one_of_few();
         let opening = async {
-            let stream = self.ask_for(ends, may_take).await?;
+            let stream = self.ask_for(ends, may_take, early).await?;
             Ok((stream, self.places.opened().await))
         };
         // What is dropped here is reset, and the far gateway gives up its connection.
@@ -283,7 +284,12 @@ impl PeerLink {
     }
 
     /// Asks the far gateway for it. Who opens many at once leaves the connections that were opened ahead to others.
-    async fn ask_for(&self, ends: &Ends, may_take: bool) -> Result<TcpStream, Outcome> {
+    async fn ask_for(
+        &self,
+        ends: &Ends,
+        may_take: bool,
+        early: &mut Early<'_>,
+    ) -> Result<TcpStream, Outcome> {
         let mut spare = if may_take { self.take() } else { None };
         let mut may_be_reset = true;
         loop {
@@ -292,8 +298,9 @@ impl PeerLink {
                 Some(stream) => stream,
                 None => self.connect().await.map_err(|error| Outcome::of(&error))?,
             };
-            match ask(stream, ends).await {
+            match ask(stream, ends, early).await {
                 Ok(answered) => return answered,
+                Err(error) if early.was_sent() => return Err(Outcome::of(&error)),
                 // It was over already.
                 Err(_) if is_spare => {}
                 // The peer was restarted before it answered. One that ends resets its connections before it says so.
@@ -337,10 +344,11 @@ impl PeerLink {
         self.networks.iter().any(|net| net.contains(&address))
     }
 
-    /// Joins a stream with a host's connection until both have ended, and counts it.
+    /// Joins a stream with a host's connection, from which `said` was taken already, until both have ended, and counts it.
     pub(crate) async fn join(
         &self,
         host: impl HostEnd,
+        said: Said,
         (stream, _place): (TcpStream, OpenStream),
         ends: Ends,
     ) -> io::Result<()> {
@@ -348,7 +356,7 @@ impl PeerLink {
             self.mss.store(statistics.mss, Ordering::Relaxed);
         }
         let meter = self.streams.begin(ends);
-        relay::join(host, stream, &meter).await
+        relay::join(host, said, stream, &meter).await
     }
 
     /// What is known of the forward path.
@@ -468,21 +476,31 @@ fn fewer_spare(target: usize) -> usize {
     (target / 2).max(FEWEST_SPARE)
 }
 
-/// Sends the request and waits for the answer. An error is the stream's own, before any answer.
-async fn ask(mut stream: TcpStream, ends: &Ends) -> io::Result<Result<TcpStream, Outcome>> {
+/// Sends the request, and what the host says early, and waits for the answer. An error is the stream's own, before any answer.
+async fn ask(
+    stream: TcpStream,
+    ends: &Ends,
+    early: &mut Early<'_>,
+) -> io::Result<Result<TcpStream, Outcome>> {
     // The far gateway may have connected when this is given up.
     stream.set_abortive(true);
     relay::set_dscp(&stream, ends.dscp);
-    Request::Stream(ends.clone()).write(&mut stream).await?;
-    Ok(match Outcome::read(&mut stream).await? {
-        Outcome::Connected => Ok(stream),
+    let (mut answers, mut words) = tokio::io::split(stream);
+    Request::Stream(ends.clone()).write(&mut words).await?;
+    let answer = tokio::select! {
+        answer = Outcome::read(&mut answers) => answer?,
+        error = early.send(&mut words) => return Err(error),
+    };
+    Ok(match answer {
+        Outcome::Connected => Ok(answers.unsplit(words)),
         refused => Err(refused),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncWriteExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream as Socket;
 
     use super::*;
     use crate::request::Destination;
@@ -515,7 +533,7 @@ mod tests {
                 }
             };
             let ends = ends();
-            let near = async { linked.near.ask_for(&ends, true).await.map(drop) };
+            let near = async { linked.near.ask_for(&ends, true, &mut Early::none()).await.map(drop) };
             let (opened, ()) = soon(async { tokio::join!(near, far) }).await;
             assert_eq!(opened.is_ok(), opens, "{resets}");
         }
@@ -526,9 +544,62 @@ mod tests {
         let linked = Linked::new();
         let far = async { asked(&linked).await.shutdown().await };
         let ends = ends();
-        let near = async { linked.near.ask_for(&ends, true).await.map(drop) };
+        let near = async { linked.near.ask_for(&ends, true, &mut Early::none()).await.map(drop) };
         let (opened, ended) = soon(async { tokio::join!(near, far) }).await;
         ended.expect("an end");
+        assert!(opened.is_err());
+    }
+
+    /// A host that believes itself connected, and the end of its connection here.
+    async fn host() -> (Socket, Socket) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let host = Socket::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        (host, listener.accept().await.expect("a connection").0)
+    }
+
+    #[tokio::test]
+    async fn what_a_host_says_early_is_there_before_the_answer_and_once() {
+        let linked = Linked::new();
+        let (mut host, taken) = host().await;
+        // More than goes early.
+        let said: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
+        let near = async {
+            let (ends, mut early) = (ends(), Early::of(&taken));
+            let stream = linked.near.ask_for(&ends, true, &mut early).await.expect("an answer");
+            let (said, place) = (early.said(), linked.near.places.opened().await);
+            linked.near.join(taken, said, (stream, place), ends).await.expect("an end");
+        };
+        let far = async {
+            let mut stream = asked(&linked).await;
+            let mut first = [0; 4096];
+            stream.read_exact(&mut first).await.expect("what was said early");
+            stream.write_u8(Outcome::Connected as u8).await.expect("an answer");
+            stream.shutdown().await.expect("open");
+            let mut got = first.to_vec();
+            stream.read_to_end(&mut got).await.expect("the rest");
+            assert_eq!(got, said);
+        };
+        let client = async {
+            host.write_all(&said).await.expect("open");
+            host.shutdown().await.expect("open");
+        };
+        soon(async { tokio::join!(near, far, client) }).await;
+        assert_eq!(linked.near.streams.carried().0, 100_000);
+    }
+
+    #[tokio::test]
+    async fn what_may_have_arrived_is_not_sent_again() {
+        let linked = Linked::new();
+        let (mut host, taken) = host().await;
+        host.write_all(b"once").await.expect("open");
+        let far = async {
+            let mut stream = asked(&linked).await;
+            stream.read_exact(&mut [0; 4]).await.expect("what was said early");
+            stream.reset();
+        };
+        let ends = ends();
+        let near = async { linked.near.ask_for(&ends, true, &mut Early::of(&taken)).await.map(drop) };
+        let (opened, ()) = soon(async { tokio::join!(near, far) }).await;
         assert!(opened.is_err());
     }
 

@@ -13,6 +13,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream as Socket;
 
+use super::Said;
 use crate::status::Meter;
 
 /// Bytes that wait between the two in each direction, beside their own buffers.
@@ -84,11 +85,18 @@ impl HostEnd for Stream {
 
 /// Copies in both directions until both have ended, and counts what passes. Each end passes on by itself (half-close); an
 /// error of one side resets the other.
-pub(crate) async fn join(mut host: impl HostEnd, stream: Stream, meter: &Meter<'_>) -> io::Result<()> {
+pub(crate) async fn join(
+    mut host: impl HostEnd,
+    mut said: Said,
+    stream: Stream,
+    meter: &Meter<'_>,
+) -> io::Result<()> {
     let mut stream = Metered { stream, meter };
     // Neither side must take what it has for all, should this not come to its end: both are dropped here.
     host.set_abortive(true);
     stream.stream.set_abortive(true);
+    meter.count_sent(said.sent());
+    said.send(&mut stream).await?;
     let copied = copy_bidirectional_with_sizes(&mut host, &mut stream, BUFFER, BUFFER).await;
     if copied.is_ok() {
         host.set_abortive(false);

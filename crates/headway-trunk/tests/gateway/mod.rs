@@ -128,6 +128,42 @@ async fn refusals_arrive_as_what_they_are() {
     assert_eq!((status.peers[0].opened_streams, status.peers[0].refused_streams), (0, 3));
 }
 
+/// A client that is told early that it is connected says what it has to say at once, and is reset where it is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_of_a_fast_open_is_connected_at_once() {
+    let pair = Pair::start("[[socks]]\nlisten = '127.0.0.1:0'\nfast-open = true\n").await;
+    let entries = pair.near.as_ref().expect("running").entries();
+    let fast = *entries.iter().find(|&&entry| entry != pair.socks).expect("two entries");
+    let silent = Silent::new();
+    let mut client = through(fast, silent.address()).await.expect("told so");
+    client.write_all(b"question").await.expect("open");
+    drop(client);
+
+    let (listener, address) = server().await;
+    let mut client = through(fast, address).await.expect("told so");
+    client.write_all(b"question").await.expect("open");
+    let (mut served, _) = listener.accept().await.expect("a connection");
+    served.read_exact(&mut [0; 8]).await.expect("the question");
+    served.write_all(b"answer").await.expect("open");
+    client.read_exact(&mut [0; 6]).await.expect("the answer");
+
+    drop(listener);
+    let mut refused = through(fast, address).await.expect("told so");
+    let asks = async {
+        refused.write_all(b"question").await?;
+        refused.read_u8().await
+    };
+    let error = timeout(LONG, asks).await.expect("in time").expect_err("an error");
+    // The reset may come before the question is written.
+    assert!(matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe), "{error}");
+    let peer = &pair.near.as_ref().expect("running").status().peers[0];
+    assert_eq!(
+        (peer.opened_streams, peer.refused_streams),
+        (1, 1),
+        "the answer outlives what it leaves unread"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_streams_at_once() {
     let pair = Pair::start("").await;
