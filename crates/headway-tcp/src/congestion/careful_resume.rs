@@ -14,9 +14,10 @@
 //!
 //! A rate from outside ([`super::StartEstimate`]) is tested more strictly, since nothing that this host has sent over the path
 //! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged. If it
-//! arrives at that rate, a fifth less at most, the window jumps to what the lower of both rates delivers in a round trip, paced at
-//! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. Otherwise, and with the
-//! first loss, the sender is as if nothing had been told.
+//! arrives at three quarters of that rate at least, the window jumps to what the lower of both rates delivers in a round trip, paced at
+//! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. What the application or a busy
+//! host spreads seems slower, so the next two windows, which are longer, are trains too. If none of the three arrives at the rate, if one
+//! that the application did not limit arrives at less than half of it, and with the first loss, the sender is as if nothing had been told.
 
 use alloc::boxed::Box;
 
@@ -54,6 +55,9 @@ impl SavedPath {
 pub(super) fn is_same_path(saved: Duration, rtt: Duration) -> bool {
     rtt > saved / 2 && rtt <= saved * 10
 }
+
+/// The windows that may show a told rate: 10, 20 and 40 segments. At 10 Mbit/s a host that is late by 3 ms hides the rate from the first.
+const TRAINS: u32 = 3;
 
 /// A rate that was told, and how it is tested.
 #[derive(Clone, Copy, Debug)]
@@ -110,10 +114,12 @@ impl CarefulResume {
         Self { saved: Some(saved), phase: Phase::Reconnaissance, ..Self::default() }
     }
 
-    /// Begins with `rate`, which the path is said to carry, and an initial window of `initial` bytes in segments of `mss`. The
-    /// last segment is not waited for: the ACK of a single one may be delayed (RFC 9293, 3.8.6.3).
+    /// Begins with `rate`, which the path is said to carry, and an initial window of `initial` bytes in segments of `mss`. Two
+    /// segments are not waited for: the ACK of a single last one may be delayed (RFC 9293, 3.8.6.3), and the first may be short, with
+    /// what a protocol says before the data.
     pub(super) fn told(rate: Rate, initial: u32, mss: u32) -> Self {
-        let told = Some(Box::new(Told { rate, least: initial.saturating_sub(mss), train: Train::default() }));
+        let told =
+            Some(Box::new(Told { rate, least: initial.saturating_sub(2 * mss), train: Train::default() }));
         Self { told, phase: Phase::Reconnaissance, ..Self::default() }
     }
 
@@ -160,13 +166,24 @@ impl CarefulResume {
     /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
     fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
         let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
-        let measured = told.train.on_ack(ack, told.least)?;
-        // As BBR takes a rate for grown: "if (RS.delivery_rate >= BBR.full_bw * 1.25)". Headers and the ends of the train
-        // take less.
-        let is_confirmed = told.rate.bits_per_second() / 5 * 4 <= measured.bits_per_second();
+        let measured = told.train.on_ack(ack, told.least);
+        if told.train.trains() >= TRAINS || ack.in_recovery {
+            self.forget();
+            return None;
+        }
+        // BBR's measure of growth is a factor of 1.25; the headers, which the told rate has and the measured one has not, take the rest.
+        let measured = measured?;
+        if measured.bits_per_second() < told.rate.bits_per_second() / 4 * 3 {
+            // No host that is late halves a rate.
+            let is_other = measured.bits_per_second() < told.rate.bits_per_second() / 2;
+            if is_other && ack.rate.is_some_and(|sample| !sample.app_limited) {
+                self.forget();
+            }
+            return None;
+        }
         told.rate = told.rate.min(measured);
         let window = window_of(told.rate, rtt);
-        if !is_confirmed || ack.in_recovery || window <= cwnd {
+        if window <= cwnd {
             self.forget();
             return None;
         }
@@ -281,7 +298,10 @@ pub(super) fn window_of(rate: Rate, rtt: Duration) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::ack;
+    use headway_units::Instant;
+
+    use super::super::RateSample;
+    use super::super::testing::{ack, sample};
     use super::*;
 
     fn ms(n: u64) -> Duration {
@@ -386,5 +406,41 @@ mod tests {
         let mut resume = CarefulResume::new(SavedPath::new(800_000, ms(600), false));
         let jump = resume.on_ack(&timed(2000, 10_000), 10_000, true);
         assert_eq!(jump, Some(Jump { window: 400_000, ssthresh: None }));
+    }
+
+    /// The jump of a sender that was told 10 Mbit/s, by the rates at which its first windows of ten segments arrive, in kbit/s, and
+    /// whether the application sent less than it might have.
+    fn jump_of(windows: &[u64], app_limited: bool) -> Option<u32> {
+        let mut resume = CarefulResume::told(Rate::from_bits_per_second(10_000_000), 10_000, 1000);
+        let acks = windows.iter().enumerate().flat_map(|(round, kbits)| {
+            let before = round as u64 * 10_000;
+            (1..=10).map(move |place| {
+                let now = Instant::ZERO
+                    + ms(600 * (round as u64 + 1))
+                    + Duration::from_micros(place * 8_000_000 / kbits);
+                (now, RateSample { app_limited, ..sample(before, before + place * 1000) })
+            })
+        });
+        let mut jumps = acks.filter_map(|(now, rate)| {
+            resume.on_ack(&Ack { now, rate: Some(rate), ..timed(1000, 10_000) }, 10_000, true)
+        });
+        let jump = jumps.next();
+        assert_eq!(jumps.next(), None, "once only");
+        jump.map(|jump| jump.window)
+    }
+
+    #[test]
+    fn a_told_rate_is_used_once_a_window_arrives_at_it() {
+        assert_eq!(jump_of(&[10_000], false), Some(750_000));
+        assert_eq!(jump_of(&[8_000], false), Some(600_000), "the lower of both rates");
+        assert_eq!(jump_of(&[6_000, 10_000], false), Some(750_000), "the first was spread by a busy host");
+        assert_eq!(jump_of(&[6_000; 9], false), None);
+        assert_eq!(jump_of(&[6_000, 6_000, 6_000, 10_000], false), None, "three windows are tried");
+    }
+
+    #[test]
+    fn half_of_a_told_rate_is_another_path_unless_the_application_set_it_apart() {
+        assert_eq!(jump_of(&[4_000, 10_000], false), None);
+        assert_eq!(jump_of(&[4_000, 10_000], true), Some(750_000));
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Train {
     tail: u32,
     /// Bytes that arrived corrupted since the last ACK.
     damaged: u32,
+    /// Whole windows before.
+    trains: u32,
 }
 
 impl Train {
@@ -30,19 +32,25 @@ impl Train {
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
-    /// An ACK arrived. Returns the rate once `least` bytes of a window arrived that the application did not limit.
+    /// An ACK arrived. Returns the rate so far, once `least` bytes of a window arrived. What the application or the pacing of the
+    /// sender sets apart seems slower.
     pub(super) fn on_ack(&mut self, ack: &Ack, least: u32) -> Option<Rate> {
         let sample = ack.rate.as_ref()?;
         let bytes = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         if self.rounds.on_sample(sample) {
+            self.trains += u32::from(self.head.saturating_add(self.tail) >= least);
             (self.first, self.head, self.tail) = (ack.now, bytes, 0);
         } else {
             self.tail = self.tail.saturating_add(bytes);
         }
         let interval = ack.now.saturating_since(self.first);
         let is_whole = self.head.saturating_add(self.tail) >= least && interval > Duration::ZERO;
-        (is_whole && !sample.app_limited)
-            .then(|| RateSample { delivered: self.tail.into(), interval, ..*sample }.rate())
+        is_whole.then(|| RateSample { delivered: self.tail.into(), interval, ..*sample }.rate())
+    }
+
+    /// How many windows of `least` bytes have arrived before the one that arrives.
+    pub(super) fn trains(&self) -> u32 {
+        self.trains
     }
 }
 
