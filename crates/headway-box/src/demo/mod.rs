@@ -200,9 +200,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), DemoError> {
     screen.clear();
     let text = if arguments.json { arguments.object(&senders) } else { arguments.conclusion(&senders) };
     output::print(&text)?;
-    let damaged =
-        senders.iter().filter(|sender| sender.kernel.is_none()).map(|sender| sender.differing).sum();
-    if damaged > 0 { Err(DemoError::Damaged(damaged)) } else { Ok(()) }
+    check(&senders)
+}
+
+/// Whether headway delivered what was sent. The kernel's TCP may not.
+fn check(senders: &[Sender]) -> Result<(), DemoError> {
+    let ours = senders.iter().filter(|sender| sender.kernel.is_none());
+    match ours.map(|sender| sender.differing).sum() {
+        0 => Ok(()),
+        damaged => Err(DemoError::Damaged(damaged)),
+    }
 }
 
 impl Arguments {
@@ -294,6 +301,18 @@ fn has_bbr() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn damaged_bytes_of_headway_are_an_error_and_no_wrong_use() {
+        let mut senders = [("linux:cubic", Some("cubic")), ("headway", None)]
+            .map(|(name, kernel)| Sender::new((name, name), kernel));
+        senders[0].differing = 5;
+        assert!(check(&senders).is_ok());
+        senders[1].differing = 3;
+        let error = check(&senders).expect_err("damaged");
+        assert_eq!(error.to_string(), "headway delivered 3 damaged bytes: expected what was sent");
+        assert!(!error.is_usage());
+    }
 
     #[test]
     fn a_ratio_has_the_digits_that_it_deserves() {

@@ -88,11 +88,24 @@ impl Chain {
             "gateway = {{ key-file = 'near.key', status-socket = 'near.sock' }}\n\
              [[peer]]\nname = 'far'\npublic-key = '{far_key}'\nendpoint = '10.79.2.2:4433'\ndestinations = ['10.79.1.0/24']\n{entries}"
         );
-        let started = [("far", &self.far, far), ("near", &self.near, near)].map(|(name, host, text)| {
-            let path = self.folder.path().join(format!("{name}.toml"));
-            std::fs::write(&path, text).unwrap();
-            host.run(HEADWAY, &["trunk", "check", path.to_str().unwrap()]);
-            host.start(HEADWAY, &["trunk", "run", path.to_str().unwrap()])
+        for (name, text) in [("far.toml", far), ("near.toml", near)] {
+            std::fs::write(self.path(name), text).unwrap();
+        }
+        self.start()
+    }
+
+    /// Both gateways, connected, that one line of text has paired. The near one offers `services`.
+    fn paired(&self, services: &[&str]) -> [Running; 2] {
+        let words = ["trunk", "invite", "--endpoint", "10.79.2.2:4433", "--config", &self.path("far.toml")];
+        let line = String::from_utf8(self.far.run(HEADWAY, &[&words, services].concat()).stdout).unwrap();
+        self.near.run(HEADWAY, &["trunk", "join", line.trim(), "--config", &self.path("near.toml")]);
+        self.start()
+    }
+
+    fn start(&self) -> [Running; 2] {
+        let started = [("far.toml", &self.far), ("near.toml", &self.near)].map(|(name, host)| {
+            host.run(HEADWAY, &["trunk", "check", &self.path(name)]);
+            host.start(HEADWAY, &["trunk", "run", &self.path(name)])
         });
         wait_until("a session", || {
             self.status().is_some_and(|status| status["peers"][0]["connected"] == true)
@@ -214,6 +227,28 @@ fn a_stream_goes_on_when_the_gateway_moves() {
     chain.near.ip(&["addr", "add", &format!("{moved}/24"), "dev", "wan0"]);
     let output = fetching.wait_with_output().unwrap();
     assert!(output.status.success() && output.stdout == bytes);
+}
+
+/// Invited with the networks behind both gateways, hosts reach one another through a TUN at each end.
+#[test]
+fn a_line_of_text_joins_two_networks() {
+    let Some(chain) = Chain::new() else { return };
+    let (folder, bytes) = folder_with_file(35, 1_000_000);
+    // The far network has a host that is reached through the trunk only.
+    chain.far.ip(&["addr", "add", "10.79.3.1/32", "dev", "lo"]);
+    let _server = chain.serve(folder.path());
+    let _gateways = chain.paired(&["tun=10.79.1.0/24=10.79.3.0/24", "--destinations", "10.79.3.0/24"]);
+    chain.forward();
+    assert!(chain.fetch(&chain.client, &["http://10.79.3.1:8000/file"]) == bytes);
+    // And from there, in packets: nothing takes it here, and the kernel says so.
+    let ask = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(0.5)\n\
+         s.bind(('10.79.3.1', 0))\ns.connect(('10.79.1.2', 9))\n\
+         for i in range(100):\n\
+         \ttry: s.send(b'x'); s.recv(9)\n\
+         \texcept TimeoutError: continue\n\
+         \texcept ConnectionRefusedError: print('refused'); break";
+    let said = chain.far.run("python3", &["-c", ask]).stdout;
+    assert_eq!(String::from_utf8(said).unwrap().trim(), "refused");
 }
 
 /// Hosts are routed into a TUN at both ends: their connections meet what the destination says, their packets cross.
