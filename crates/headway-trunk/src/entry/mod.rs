@@ -142,7 +142,7 @@ async fn take(
 ) -> io::Result<()> {
     let dscp = relay::answer_with_dscp(&socket);
     let destination = match kind {
-        EntryKind::Socks { fast_open } => return socks(link, (socket, fast_open), dscp, half_open).await,
+        EntryKind::Socks { fast_open } => return socks(link, socket, fast_open, dscp, half_open).await,
         EntryKind::Forward(destination) => destination,
         EntryKind::Transparent => {
             // It is reset, as what is dropped before it is joined.
@@ -176,7 +176,8 @@ fn handed_over(to: SocketAddr, ours: Option<SocketAddr>) -> Option<SocketAddr> {
 
 async fn socks(
     link: &PeerLink,
-    (mut socket, fast_open): (Socket, bool),
+    mut socket: Socket,
+    fast_open: bool,
     dscp: Dscp,
     mut half_open: HalfOpen,
 ) -> io::Result<()> {

@@ -94,3 +94,39 @@ impl Said {
         self.error.take().map_or(Ok(()), Err)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::linked::soon;
+    use super::*;
+
+    /// The kernel tells an error once, and an end after it.
+    #[tokio::test]
+    async fn a_host_that_is_reset_early_has_not_ended_well() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let mut host =
+            Socket::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        let (taken, _) = listener.accept().await.expect("a connection");
+        host.write_all(b"once").await.expect("open");
+        let (mut early, mut stream) = (Early::of(&taken), Vec::new());
+        let send = async |stream: &mut Vec<u8>, early: &mut Early<'_>| {
+            let _ = tokio::time::timeout(Duration::from_millis(10), early.send(stream)).await;
+        };
+        soon(async {
+            while !early.was_sent() {
+                send(&mut stream, &mut early).await;
+            }
+            socket2::SockRef::from(&host).set_linger(Some(Duration::ZERO)).expect("a socket");
+            drop(host);
+            while early.said.error.is_none() {
+                send(&mut stream, &mut early).await;
+            }
+        })
+        .await;
+        assert_eq!(stream, b"once");
+        let error = early.said().send(&mut stream).await.expect_err("it was reset");
+        assert_eq!((error.kind(), &stream[..]), (io::ErrorKind::ConnectionReset, &b"once"[..]));
+    }
+}
