@@ -148,15 +148,17 @@ fn what_a_program_does_to_frames_is_what_the_report_says() {
             "{name}: {differ:?}"
         );
         let count = |what: &dyn Fn(&str) -> bool| traced.iter().filter(|line| what(line)).count();
+        // A frame may be cut and have wrong bits before that, if its header was taken elsewhere.
+        let words = || traced.iter().flat_map(|line| line.split(' '));
         let expected = serde_json::json!({
             "sent": sent,
             "lost": count(&|line| line == "lost"),
             "intact": count(&|line| line == "ok"),
             "damaged": count(&|line| line.starts_with("bits")),
-            "cut": count(&|line| line.starts_with("bits -")),
-            "wrong_bits": traced.iter().filter(|line| line.starts_with("bits ") && !line.contains('-')).map(|line| line.split(' ').count() - 1).sum::<usize>(),
-            "longest_burst": 10,
+            "cut": words().filter(|word| word.starts_with('-')).count(),
+            "wrong_bits": words().filter(|word| word.parse::<usize>().is_ok()).count(),
         });
+        assert!(!differ.is_empty() || summary["longest_burst"] == 10, "{name}: {report:#}");
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&summary[key], value, "{name}: {key}: {report:#}");
         }
