@@ -191,20 +191,17 @@ fn a_transfer_leaves_the_queue_short() {
     assert!(goodput >= 8_800_000, "{goodput} bit/s");
 }
 
-/// A message that was lost comes with one of the next five. Without redundant bundling it is sent again after a round
-/// trip, and those behind it wait: then the 99th percentile, in the mean of the seeds, is 1872 ms with random damage, and 3282 ms
-/// with bursts, which hit a fifth of the packets; with it 874 ms and 1119 ms. (With bursts the transfer has 6.2 to 6.8 Mbit/s
-/// with ten of twelve seeds. With one the sequential test errs: losses are congestion for 30 s, and it has 5.6. With the first
-/// Startup ends too early, and it has 4.0.)
+/// A message that was lost comes with one of the next five. The 99th percentile is 891 ms in the mean of the seeds with random
+/// damage, and 1256 ms with bursts, which hit a fifth of the packets; with a single seed 1.4 and 4.2 s.
 #[test]
 fn a_lost_message_comes_with_the_next() {
-    const SEEDS: u64 = 4;
-    for (damage, most, least) in [("random:5%", 1100, 8_200_000), ("burst:5%:5", 1600, 3_700_000)] {
+    const SEEDS: u64 = 12;
+    for (damage, most, least) in [("random:5%", 1000, 8_700_000), ("burst:5%:5", 1400, 6_200_000)] {
         let mut percentiles = 0;
         for seed in 1..=SEEDS {
             let outcome = run(damage, seed);
             percentiles += outcome.percentile(99);
-            assert!(outcome.drops <= 140, "{damage}, seed {seed}: {} drops", outcome.drops);
+            assert!(outcome.drops <= 60, "{damage}, seed {seed}: {} drops", outcome.drops);
             assert!(outcome.goodput >= least, "{damage}, seed {seed}: {} bit/s", outcome.goodput);
         }
         assert!(percentiles / SEEDS <= most, "{damage}: {} ms", percentiles / SEEDS);

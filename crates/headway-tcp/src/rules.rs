@@ -30,12 +30,12 @@ rules! {
     Credits "credits",
     /// `ProbeBW_DOWN` drains long paths in time.
     DownGain "down-gain",
-    /// The first rounds of Startup are slow start.
-    EarlyRounds "early-rounds",
     /// A round-trip time that equals the minimum postpones ProbeRTT.
     EqualMinimum "equal-minimum",
     /// Losses at half of what the path carries are evidence.
     Experiment "experiment",
+    /// The initial window is a train that shows what the path carries.
+    FirstTrain "first-train",
     /// The loss of a part of a segment counts as that of a segment.
     LostBlock "lost-block",
     /// What a probe for bandwidth showed is used before the next.

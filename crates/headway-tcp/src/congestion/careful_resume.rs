@@ -12,19 +12,17 @@
 //! RFC 9959 waits for the ACK of the whole initial window before the jump. Here the first ACK decides:
 //! the initial window is paced over half a round trip, for which the path would be idle.
 //!
-//! A rate from outside ([`super::StartEstimate`]) is tested more strictly, since nothing that this host has sent over the path
-//! speaks for it, and used in full. The initial window is sent at that rate, as a [`Train`], and acknowledged. If it
-//! arrives at three quarters of that rate at least, the window jumps to what the lower of both rates delivers in a round trip, paced at
-//! that rate. RFC 9959's half covers what an unchanged RTT cannot see; the train shows the rate itself. What the application or a busy
-//! host spreads seems slower, so the next two windows, which are longer, are trains too. If none of the three arrives at the rate, if one
-//! that the application did not limit arrives at less than half of it, and with the first loss, the sender is as if nothing had been told.
+//! A rate from outside, or one that is only tried, is tested by trains of segments first ([`Trial`]), and used in full: the window jumps
+//! to what the path then carries in a round trip. RFC 9959's half covers what an unchanged RTT cannot see; a train shows the rate itself.
+//! Where the rate was told, that is all that the path is believed to carry, and the jump is paced at it. Where it was tried, slow start
+//! goes on from there. Where the test fails, and with the first loss, the sender is as if nothing had been told or tried.
 
 use alloc::boxed::Box;
 
 use headway_units::{Duration, Rate};
 
 use super::Ack;
-use super::train::Train;
+use super::trial::{Finding, Trial};
 
 /// What an earlier connection over the path learnt of it (RFC 9959's saved congestion control parameters).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,19 +54,6 @@ pub(super) fn is_same_path(saved: Duration, rtt: Duration) -> bool {
     rtt > saved / 2 && rtt <= saved * 10
 }
 
-/// The windows that may show a told rate: 10, 20 and 40 segments. At 10 Mbit/s a host that is late by 3 ms hides the rate from the first.
-const TRAINS: u32 = 3;
-
-/// A rate that was told, and how it is tested.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    /// What is sent at: the told rate, after the jump the confirmed one.
-    rate: Rate,
-    /// How much of the train has to arrive, bytes.
-    least: u32,
-    train: Train,
-}
-
 /// What a confirmed path allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Jump {
@@ -76,14 +61,16 @@ pub(super) struct Jump {
     pub(super) window: u32,
     /// Where slow start ends, if an earlier connection has filled the path.
     pub(super) ssthresh: Option<u32>,
+    /// Whether the rate that fills it was measured. (What was told is checked with the samples after the jump.)
+    pub(super) is_measured: bool,
 }
 
 /// The phases of a resumed connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CarefulResume {
     saved: Option<SavedPath>,
-    /// Boxed, since few connections are told a rate.
-    told: Option<Box<Told>>,
+    /// Boxed, since it is over soon.
+    trial: Option<Box<Trial>>,
     /// The window of the jump, bytes.
     jump: u32,
     /// The minimum RTT of this connection.
@@ -114,13 +101,22 @@ impl CarefulResume {
         Self { saved: Some(saved), phase: Phase::Reconnaissance, ..Self::default() }
     }
 
-    /// Begins with `rate`, which the path is said to carry, and an initial window of `initial` bytes in segments of `mss`. Two
-    /// segments are not waited for: the ACK of a single last one may be delayed (RFC 9293, 3.8.6.3), and the first may be short, with
-    /// what a protocol says before the data.
-    pub(super) fn told(rate: Rate, initial: u32, mss: u32) -> Self {
-        let told =
-            Some(Box::new(Told { rate, least: initial.saturating_sub(2 * mss), train: Train::default() }));
-        Self { told, phase: Phase::Reconnaissance, ..Self::default() }
+    /// Begins with windows at a rate that is to be tested.
+    pub(super) fn testing(trial: Trial) -> Self {
+        Self { trial: Some(Box::new(trial)), phase: Phase::Reconnaissance, ..Self::default() }
+    }
+
+    /// The path is said to carry `rate`, which is tested in place of what was to be tried. `initial` and `mss` as of [`Trial::told`].
+    pub(super) fn tell(&mut self, rate: Rate, initial: u32, mss: u32) {
+        match &mut self.trial {
+            Some(trial) => trial.tell(rate),
+            None => *self = Self::testing(Trial::told(rate, initial, mss)),
+        }
+    }
+
+    /// Whether there is nothing to begin with.
+    pub(super) fn is_unused(&self) -> bool {
+        self.phase == Phase::Normal && self.saved.is_none() && self.trial.is_none()
     }
 
     /// An ACK arrived (or damage was reported) and `delivered` bytes were delivered. Returns the jump, if
@@ -133,7 +129,7 @@ impl CarefulResume {
             return None;
         }
         self.min_rtt = self.min_rtt.into_iter().chain(ack.rtt).min();
-        if self.told.is_some() {
+        if self.trial.is_some() {
             return self.confirm_rate(ack, cwnd);
         }
         ack.rtt?;
@@ -150,7 +146,7 @@ impl CarefulResume {
             return None;
         }
         self.begin(ack, window, cwnd);
-        Some(Jump { window: window.max(cwnd), ssthresh: self.target() })
+        Some(Jump { window: window.max(cwnd), ssthresh: self.target(), is_measured: false })
     }
 
     /// The jump to `window`, unless it is no more than what is sent already.
@@ -163,39 +159,34 @@ impl CarefulResume {
         };
     }
 
-    /// The path is told to carry a rate: an ACK may complete the train that shows whether it does.
+    /// An ACK may show what the path carries.
     fn confirm_rate(&mut self, ack: &Ack, cwnd: u32) -> Option<Jump> {
-        let (told, rtt) = (self.told.as_mut()?, self.min_rtt?);
-        let measured = told.train.on_ack(ack, told.least);
-        if told.train.trains() >= TRAINS || ack.in_recovery {
-            self.forget();
-            return None;
-        }
-        // BBR's measure of growth is a factor of 1.25; the headers, which the told rate has and the measured one has not, take the rest.
-        let measured = measured?;
-        if measured.bits_per_second() < told.rate.bits_per_second() / 4 * 3 {
-            // No host that is late halves a rate.
-            let is_other = measured.bits_per_second() < told.rate.bits_per_second() / 2;
-            if is_other && ack.rate.is_some_and(|sample| !sample.app_limited) {
-                self.forget();
+        let (trial, rtt) = (self.trial.as_mut()?, self.min_rtt?);
+        match trial.on_ack(ack)? {
+            Finding::Carries(rate) if window_of(rate, rtt) > cwnd => {
+                let window = window_of(rate, rtt);
+                self.begin(ack, window, cwnd);
+                // Slow start would double what fills the path already.
+                Some(Jump { window, ssthresh: Some(window), is_measured: false })
             }
-            return None;
+            Finding::Arrives { rate, is_last } => {
+                let window = window_of(rate, rtt).min(trial.most());
+                if is_last {
+                    self.forget();
+                }
+                (window > cwnd).then_some(Jump { window, ssthresh: None, is_measured: true })
+            }
+            Finding::Carries(_) | Finding::Fails => {
+                self.forget();
+                None
+            }
         }
-        told.rate = told.rate.min(measured);
-        let window = window_of(told.rate, rtt);
-        if window <= cwnd {
-            self.forget();
-            return None;
-        }
-        self.begin(ack, window, cwnd);
-        // Slow start would double what fills the path already.
-        Some(Jump { window, ssthresh: Some(window) })
     }
 
     /// Bytes arrived corrupted.
     pub(super) fn on_damage(&mut self, bytes: u32) {
-        if let Some(told) = &mut self.told {
-            told.train.on_damage(bytes);
+        if let Some(trial) = &mut self.trial {
+            trial.on_damage(bytes);
         }
         self.deliver(bytes);
     }
@@ -224,24 +215,24 @@ impl CarefulResume {
     pub(super) fn holds_window(&self) -> bool {
         match self.phase {
             Phase::Unvalidated(_) => true,
-            Phase::Validating(_) => self.told.is_some(),
+            Phase::Validating(_) => self.trial.is_some(),
             _ => false,
         }
     }
 
     /// The rate to send at while a told rate is tested, and the jump is in the network.
     pub(super) fn rate(&self) -> Option<Rate> {
-        self.told.as_ref().filter(|_| self.phase != Phase::Normal).map(|told| told.rate)
+        self.trial.as_ref().filter(|_| self.phase != Phase::Normal).map(|trial| trial.rate())
     }
 
     /// The confirmed rate, once all of the jump has arrived.
     pub(super) fn validated_rate(&self) -> Option<Rate> {
-        self.told.as_ref().filter(|_| self.phase == Phase::Normal).map(|told| told.rate)
+        self.trial.as_ref().filter(|_| self.phase == Phase::Normal).map(|trial| trial.rate())
     }
 
     /// The path was idle. What was learnt of it is old then; what was told is still to be tested.
     pub(super) fn on_idle(&mut self) {
-        if self.told.is_none() || self.phase != Phase::Reconnaissance {
+        if self.trial.is_none() || self.phase != Phase::Reconnaissance {
             self.forget();
         }
     }
@@ -260,7 +251,7 @@ impl CarefulResume {
         };
         self.phase = Phase::Retreat(left);
         self.saved = None;
-        self.told = None;
+        self.trial = None;
         // Safe retreat: at most half of the delivered bytes.
         Some(self.pipe_size / 2)
     }
@@ -286,7 +277,7 @@ impl CarefulResume {
     pub(super) fn forget(&mut self) {
         self.phase = Phase::Normal;
         self.saved = None;
-        self.told = None;
+        self.trial = None;
     }
 }
 
@@ -300,7 +291,6 @@ pub(super) fn window_of(rate: Rate, rtt: Duration) -> u32 {
 mod tests {
     use headway_units::Instant;
 
-    use super::super::RateSample;
     use super::super::testing::{ack, sample};
     use super::*;
 
@@ -317,7 +307,7 @@ mod tests {
     }
 
     fn to(window: u32, ssthresh: u32) -> Option<Jump> {
-        Some(Jump { window, ssthresh: Some(ssthresh) })
+        Some(Jump { window, ssthresh: Some(ssthresh), is_measured: false })
     }
 
     #[test]
@@ -405,42 +395,39 @@ mod tests {
     fn slow_start_continues_where_the_path_was_not_filled() {
         let mut resume = CarefulResume::new(SavedPath::new(800_000, ms(600), false));
         let jump = resume.on_ack(&timed(2000, 10_000), 10_000, true);
-        assert_eq!(jump, Some(Jump { window: 400_000, ssthresh: None }));
+        assert_eq!(jump, Some(Jump { window: 400_000, ssthresh: None, is_measured: false }));
     }
 
-    /// The jump of a sender that was told 10 Mbit/s, by the rates at which its first windows of ten segments arrive, in kbit/s, and
-    /// whether the application sent less than it might have.
-    fn jump_of(windows: &[u64], app_limited: bool) -> Option<u32> {
-        let mut resume = CarefulResume::told(Rate::from_bits_per_second(10_000_000), 10_000, 1000);
-        let acks = windows.iter().enumerate().flat_map(|(round, kbits)| {
-            let before = round as u64 * 10_000;
-            (1..=10).map(move |place| {
-                let now = Instant::ZERO
-                    + ms(600 * (round as u64 + 1))
-                    + Duration::from_micros(place * 8_000_000 / kbits);
-                (now, RateSample { app_limited, ..sample(before, before + place * 1000) })
-            })
-        });
-        let mut jumps = acks.filter_map(|(now, rate)| {
-            resume.on_ack(&Ack { now, rate: Some(rate), ..timed(1000, 10_000) }, 10_000, true)
+    /// The jump of a sender whose initial window of ten segments arrives at 8 Mbit/s, and whether the window is held then.
+    fn jump_of(trial: Trial) -> (Option<Jump>, bool) {
+        let mut resume = CarefulResume::testing(trial);
+        let mut jumps = (1..=10).filter_map(|place| {
+            let now = Instant::ZERO + ms(600 + place);
+            resume.on_ack(
+                &Ack { now, rate: Some(sample(0, place * 1000)), ..timed(1000, 10_000) },
+                10_000,
+                true,
+            )
         });
         let jump = jumps.next();
         assert_eq!(jumps.next(), None, "once only");
-        jump.map(|jump| jump.window)
+        (jump, resume.holds_window())
     }
 
     #[test]
-    fn a_told_rate_is_used_once_a_window_arrives_at_it() {
-        assert_eq!(jump_of(&[10_000], false), Some(750_000));
-        assert_eq!(jump_of(&[8_000], false), Some(600_000), "the lower of both rates");
-        assert_eq!(jump_of(&[6_000, 10_000], false), Some(750_000), "the first was spread by a busy host");
-        assert_eq!(jump_of(&[6_000; 9], false), None);
-        assert_eq!(jump_of(&[6_000, 6_000, 6_000, 10_000], false), None, "three windows are tried");
-    }
-
-    #[test]
-    fn half_of_a_told_rate_is_another_path_unless_the_application_set_it_apart() {
-        assert_eq!(jump_of(&[4_000, 10_000], false), None);
-        assert_eq!(jump_of(&[4_000, 10_000], true), Some(750_000));
+    fn what_a_train_shows_is_used_in_full() {
+        let rate = Rate::from_bits_per_second;
+        assert_eq!(jump_of(Trial::told(rate(10_000_000), 10_000, 1000)), (to(600_000, 600_000), true));
+        let window = |trial| {
+            let (jump, is_held) = jump_of(trial);
+            assert!(!is_held && jump.is_none_or(|jump| jump.ssthresh.is_none()), "slow start goes on");
+            jump.map(|jump| jump.window)
+        };
+        let tried = |gain| Trial::tried(rate(10_000_000), (10_000, gain), 1000);
+        assert_eq!([80, 8, 1].map(|gain| window(tried(gain))), [Some(600_000), Some(80_000), None]);
+        assert_eq!(window(Trial::told(rate(20_000_000), 10_000, 1000)), None, "another path");
+        let mut mistaken = tried(8);
+        mistaken.tell(rate(20_000_000));
+        assert_eq!(window(mistaken), Some(80_000), "as if nothing had been told");
     }
 }

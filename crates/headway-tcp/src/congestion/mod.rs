@@ -31,6 +31,7 @@ mod start;
 #[cfg(test)]
 mod testing;
 mod train;
+mod trial;
 mod usage;
 mod vivace;
 

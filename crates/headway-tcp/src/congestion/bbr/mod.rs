@@ -12,8 +12,8 @@
 //!
 //! It differs from the draft in this:
 //!
-//! 1. Startup is slow start in its first four rounds, as long as no queue shows; it ends at the rate that an earlier connection
-//!    found.
+//! 1. On paths of 50 ms and more the initial window is sent in an eighth of a round trip, and the window is what arrives of it then
+//!    ([`super::trial`]). Startup ends at the rate that an earlier connection found.
 //! 2. A queue of its own ends a search. A probe ends when a standing queue that was not there when it began exceeds 12 % of the
 //!    round-trip time and 50 ms, while the rate is the same to a sixteenth. Startup grows by a fourth as much once such a queue
 //!    stands (as in HyStart++), and ends after one round without growth if the queue is half a round trip.
@@ -371,6 +371,12 @@ impl CongestionControl for Bbr {
         self.jump(ack);
     }
 
+    fn on_established(&mut self, _now: Instant, smoothed: Option<Duration>) {
+        if let Some(rtt) = smoothed {
+            self.try_rate(rtt);
+        }
+    }
+
     fn recovers_by_itself(&self) -> bool {
         true
     }
@@ -469,7 +475,7 @@ impl CongestionControl for Bbr {
     }
 
     fn start(&mut self, rate: Rate) {
-        self.resume = CarefulResume::told(rate, self.cwnd, self.mss);
+        self.resume.tell(rate, self.cwnd, self.mss);
     }
 }
 

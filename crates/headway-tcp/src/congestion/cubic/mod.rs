@@ -333,7 +333,7 @@ impl CongestionControl for Cubic {
     }
 
     fn start(&mut self, rate: Rate) {
-        self.resume = CarefulResume::told(rate, self.state.cwnd, self.mss);
+        self.resume.tell(rate, self.state.cwnd, self.mss);
     }
 }
 
