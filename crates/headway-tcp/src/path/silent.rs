@@ -81,6 +81,8 @@ pub(super) struct SilentLosses {
     test: Option<Box<RateTest>>,
     /// Segments that were sent with little in flight, and those of them that were lost ([`Self::assume`]).
     assumed: [u32; 2],
+    /// The queue never varies: only these count.
+    is_hidden: bool,
     /// Losses that may be taken for damage now, while the queue is short.
     allowance: u64,
     /// The number of the last lost transmission.
@@ -160,10 +162,10 @@ impl SilentLosses {
 
     /// The share of segments that may be taken for damage: an upper bound of what was learnt.
     fn share(&self) -> u64 {
-        let learnt = self.learnt;
-        let prior = PRIOR_RUNS * learnt.run();
-        let [sent, lost] = if self.is_unlearnt() { self.assumed } else { [0; 2] };
-        let (sent, lost) = (u64::from(learnt.sent + sent), u64::from(learnt.lost + lost));
+        let prior = PRIOR_RUNS * self.learnt.run();
+        let learnt = if self.is_hidden { [0; 2] } else { [self.learnt.sent, self.learnt.lost] };
+        let assumed = if self.is_hidden || self.is_unlearnt() { self.assumed } else { [0; 2] };
+        let [sent, lost] = [0, 1].map(|count| u64::from(learnt[count] + assumed[count]));
         ((lost * ONE * 5 / 4 + prior) / (sent + prior / PRIOR)).min(MOST)
     }
 
@@ -172,8 +174,15 @@ impl SilentLosses {
         self.learnt.sent < LEARNT
     }
 
-    /// As long as it is unlearnt, the path is assumed to lose as large a share of all segments as of these: how many were sent,
-    /// and how many of them were lost.
+    /// Whether what is sent with little in flight says how much the path loses: too little else was sent, or the queue never
+    /// `varies`. Then others may keep it full, and what overflows is taken for a part of the path.
+    pub(super) fn assumes(&mut self, varies: bool) -> bool {
+        self.is_hidden = !varies;
+        self.is_hidden || self.is_unlearnt()
+    }
+
+    /// The path is assumed to lose as large a share of all segments as of these: how many were sent, and how many of them
+    /// were lost.
     pub(super) fn assume(&mut self, segments: [u32; 2]) {
         self.assumed = segments;
     }
@@ -305,6 +314,22 @@ mod tests {
         path.losses.assume([1000, 250]);
         path.send(Load::At, 8000, 100, true);
         assert!(path.send(Load::Above, 1000, 4, true).1 > 150, "until it is learnt");
+    }
+
+    #[test]
+    fn where_the_queue_never_varies_only_small_volumes_teach() {
+        let mut path = Path::new();
+        path.send(Load::At, 8000, 4, true);
+        let excess = |varies, assumed| {
+            let mut path = Path { losses: path.losses.clone(), order: path.order };
+            if path.losses.assumes(varies) {
+                path.losses.assume(assumed);
+            }
+            path.send(Load::At, 2000, 4, true).1
+        };
+        assert_eq!(excess(true, [1000, 50]), 0);
+        assert!(excess(false, [1000, 50]) > 250, "a twentieth of small volumes");
+        assert_eq!(excess(false, [1000, 250]), 0);
     }
 
     #[test]

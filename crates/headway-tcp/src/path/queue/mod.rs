@@ -126,9 +126,17 @@ impl Queue {
     pub(super) fn is_empty(&self) -> bool {
         let (_, latest) = self.latest();
         let recent = self.shortest_within(latest.saturating_mul(BLOCK as u32));
-        let path = self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX);
+        let path = self.path();
         let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
         self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
+    }
+
+    /// Whether a wait of twice what is noise was seen in the last minute. A sender that searches for bandwidth makes one. If it sees
+    /// none, others may keep the queue full, so that the shortest round-trip time that it knows is one through all of it.
+    pub(super) fn varies(&self) -> bool {
+        let path = self.path();
+        let longest = self.spans.iter().map(|span| span.longest).max().unwrap_or(0);
+        longest.saturating_sub(path) >= 2 * (path / NOISE_PART).max(NOISE)
     }
 
     /// The shortest of as many of the last round-trip times as are not all of delayed ACKs: two where a round trip has a
@@ -143,6 +151,11 @@ impl Queue {
 
     fn latest(&self) -> (u32, u32) {
         self.samples[self.count.wrapping_sub(1) as usize % BLOCK]
+    }
+
+    /// The shortest round-trip time of the last minute.
+    fn path(&self) -> u32 {
+        self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX)
     }
 
     /// The shortest round-trip time of late.
@@ -244,6 +257,19 @@ mod tests {
         let mut path = Path::new();
         path.sample([100; 8]).sample([120, 120]).sample([100; 8]);
         assert!(path.is_short(10) && !path.is_short(11));
+    }
+
+    #[test]
+    fn a_queue_varies_that_was_seen_to_build_up_in_the_last_minute() {
+        let mut path = Path::new();
+        path.sample([100; 8]).sample([106; 8]);
+        assert!(!path.queue.varies(), "a 32nd is noise, and so is nearly twice that");
+        assert!(path.sample([107; 8]).queue.varies());
+        (0..11).for_each(|_| assert!(path.pause(4995).sample([100; 8]).queue.varies()));
+        (0..2).for_each(|_| {
+            path.pause(4995).sample([100; 8]);
+        });
+        assert!(!path.queue.varies());
     }
 
     #[test]
