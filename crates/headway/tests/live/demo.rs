@@ -1,6 +1,7 @@
 //! `headway demo`: three senders side by side, and that nothing is left of them.
 
 use std::fs;
+use std::num::NonZero;
 use std::process::{Command, Output, Stdio};
 
 use headway_test_fixture::process::wait_until;
@@ -108,6 +109,26 @@ fn a_radio_link_comes_with_the_program() {
         says.starts_with("2mbit, one-way delay 20ms, ") && says.contains("damage of a radio modem at 12 dB"),
         "{says}"
     );
+}
+
+/// A terminal, which `script` gives it.
+#[test]
+fn on_a_terminal_each_sender_keeps_its_line() {
+    if demo(&["--seconds", "1", "--json"]).is_none() {
+        return;
+    }
+    let demo = format!("stty rows 24 cols 120; exec {HEADWAY} demo --seconds 2 --damage none --delay 5ms");
+    let words = ["--quiet", "--return", "--flush", "--command", &demo, "/dev/null"];
+    let output = Command::new("script").args(words).stdin(Stdio::null()).output().unwrap();
+    let [rows, columns] = [24, 120].map(|size| NonZero::new(size).unwrap());
+    let mut terminal = vt100::Parser::new(rows, columns, 0);
+    terminal.process(&output.stdout);
+    let seen: Vec<_> = terminal.screen().rows(0, 120).collect();
+    assert!(output.status.success(), "{seen:#?}");
+    for (start, end) in [("kernel's CUBIC", " Mbit/s"), ("headway", " Mbit/s"), ("In 2 s headway has ", "")] {
+        let lines: Vec<_> = seen.iter().filter(|line| line.starts_with(start)).collect();
+        assert!(lines.len() == 1 && lines[0].trim_end().ends_with(end), "{seen:#?}");
+    }
 }
 
 #[test]
