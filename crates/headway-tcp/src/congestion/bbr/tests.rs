@@ -557,24 +557,27 @@ fn what_was_told_is_still_to_be_tested_after_a_pause() {
     assert!(bbr.resume.rate().is_none());
 }
 
-/// The initial window is sent in an eighth of a round trip, and the window is what it arrived at then.
+/// The initial window is sent in an eighth of a round trip. What it arrives at then is the window, and the first sample.
 #[test]
 fn the_first_train_shows_what_a_long_path_carries() {
-    let windows = |rate: &str, round_trip: u64, is_on: bool| {
+    let found = |rate: &str, round_trip: u64, is_on: bool| {
         let rules_off = if is_on { RulesOff::NONE } else { RulesOff::NONE.with(Rule::FirstTrain) };
         let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, rules_off, ..setup(10) });
         let mut path = Bottleneck::new(bbr, rate, round_trip, 375);
         path.control.on_established(Instant::ZERO, Some(Duration::from_millis(round_trip)));
         path.run(round_trip * 3 / 2 + 5);
-        path.control.window() / MSS
+        let model = &path.control.model;
+        [path.control.window(), model.bdp(model.max_bw(), 100).expect("a sample")].map(|bytes| bytes / MSS)
     };
-    assert_eq!(windows("10mbit", 600, false), 20, "slow start");
+    let [window, sampled] = found("10mbit", 600, false);
+    assert!(window == 20 && sampled <= 10, "slow start: {window}, {sampled}");
+    let [window, sampled] = found("10mbit", 600, true);
     // Slow start goes on with the last of the train.
-    assert!((80..=84).contains(&windows("10mbit", 600, true)), "eight windows");
     assert!(
-        (30..45).contains(&windows("500kbit", 600, true)),
-        "all that the path carries: {}",
-        windows("500kbit", 600, true)
+        (80..=84).contains(&window) && (78..=80).contains(&sampled),
+        "eight windows: {window}, {sampled}"
     );
-    assert_eq!(windows("10mbit", 40, true), windows("10mbit", 40, false), "a short path");
+    let [window, sampled] = found("500kbit", 600, true);
+    assert!((30..45).contains(&window) && sampled < 45, "all that the path carries: {window}, {sampled}");
+    assert_eq!(found("10mbit", 40, true), found("10mbit", 40, false), "a short path");
 }
