@@ -203,8 +203,8 @@ impl CauseLedger {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
         let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
-        let varies = queue.varies() || !self.rules_off.hold(Rule::ShortQueue);
-        if self.silent.assumes(varies) {
+        self.silent.set_varies(queue.varies() || !self.rules_off.hold(Rule::ShortQueue));
+        if self.silent.assumes() {
             self.silent.assume(self.evidence.below_half());
         }
         self.silent.on_survived(survived, short, self.now);

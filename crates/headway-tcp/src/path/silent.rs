@@ -164,7 +164,7 @@ impl SilentLosses {
     fn share(&self) -> u64 {
         let prior = PRIOR_RUNS * self.learnt.run();
         let learnt = if self.is_hidden { [0; 2] } else { [self.learnt.sent, self.learnt.lost] };
-        let assumed = if self.is_hidden || self.is_unlearnt() { self.assumed } else { [0; 2] };
+        let assumed = if self.assumes() { self.assumed } else { [0; 2] };
         let [sent, lost] = [0, 1].map(|count| u64::from(learnt[count] + assumed[count]));
         ((lost * ONE * 5 / 4 + prior) / (sent + prior / PRIOR)).min(MOST)
     }
@@ -174,10 +174,13 @@ impl SilentLosses {
         self.learnt.sent < LEARNT
     }
 
-    /// Whether what is sent with little in flight says how much the path loses: too little else was sent, or the queue never
-    /// `varies`. Then others may keep it full, and what overflows is taken for a part of the path.
-    pub(super) fn assumes(&mut self, varies: bool) -> bool {
+    /// Whether the queue `varies`. If it does not, others may keep it full, and what overflows would be taken for damage.
+    pub(super) fn set_varies(&mut self, varies: bool) {
         self.is_hidden = !varies;
+    }
+
+    /// Whether what is sent with little in flight says how much the path loses.
+    pub(super) fn assumes(&self) -> bool {
         self.is_hidden || self.is_unlearnt()
     }
 
@@ -322,9 +325,8 @@ mod tests {
         path.send(Load::At, 8000, 4, true);
         let excess = |varies, assumed| {
             let mut path = Path { losses: path.losses.clone(), order: path.order };
-            if path.losses.assumes(varies) {
-                path.losses.assume(assumed);
-            }
+            path.losses.set_varies(varies);
+            path.losses.assume(assumed);
             path.send(Load::At, 2000, 4, true).1
         };
         assert_eq!(excess(true, [1000, 50]), 0);
