@@ -14,6 +14,7 @@ use headway_wire::{ChecksumTrust, Received, Segment};
 
 /// 10 Mbit/s: bytes a millisecond.
 const RATE: u64 = 1250;
+/// One way, unless a test has another one.
 const DELAY: Duration = Duration::from_millis(20);
 
 fn address(host: u8) -> IpAddr {
@@ -41,6 +42,8 @@ struct Network {
     accepted: Vec<ConnectionId>,
     /// Packets on their way to each host, with their times of arrival.
     under_way: [VecDeque<(Instant, Vec<u8>)>; 2],
+    /// One way.
+    delay: Duration,
     /// When the transmitter of the forward path is free.
     free_at: Instant,
     /// Data packets of these ports that the forward path still loses, one each.
@@ -53,6 +56,10 @@ struct Network {
 
 impl Network {
     fn new(profile: Profile, members: usize) -> Self {
+        Self::over(DELAY, profile, members)
+    }
+
+    fn over(delay: Duration, profile: Profile, members: usize) -> Self {
         let profile = Arc::new(profile);
         let now = Instant::from_nanos(1_000_000_000_000);
         let mut hosts = [0, 1].map(|host| Host::new(HostConfig::new(address(host), [host; 16])));
@@ -68,13 +75,14 @@ impl Network {
             opened: 0,
             accepted: Vec::new(),
             under_way: [VecDeque::new(), VecDeque::new()],
+            delay,
             free_at: now,
             lose: Vec::new(),
             damage: None,
             excess: i64::MIN,
         };
         (0..members).for_each(|_| network.connect());
-        network.run(Duration::from_millis(100), |_| {});
+        network.run(delay * 2 + Duration::from_millis(60), |_| {});
         network
     }
 
@@ -134,7 +142,7 @@ impl Network {
     fn transmit(&mut self) {
         let mut buffer = [0; 1500];
         while let Some(Transmit { len, .. }) = self.hosts[1].poll_transmit(self.now, &mut buffer) {
-            self.under_way[0].push_back((self.now + DELAY, buffer[..len].to_vec()));
+            self.under_way[0].push_back((self.now + self.delay, buffer[..len].to_vec()));
         }
         while let Some(Transmit { len, .. }) = self.hosts[0].poll_transmit(self.now, &mut buffer) {
             let pipes: u32 = (0..self.members.len()).map(|member| self.statistics(member).pipe).sum();
@@ -150,7 +158,7 @@ impl Network {
             let is_pure_ack = segment.payload.is_empty();
             self.free_at = self.free_at.max(self.now) + Duration::from_nanos(len as u64 * 1_000_000 / RATE);
             if self.damage(&mut buffer[..len], is_pure_ack) {
-                self.under_way[1].push_back((self.free_at + DELAY, buffer[..len].to_vec()));
+                self.under_way[1].push_back((self.free_at + self.delay, buffer[..len].to_vec()));
             }
         }
     }
@@ -404,4 +412,25 @@ fn a_message_is_repeated_as_often_where_damage_is_known() {
         // It takes 1.8 s, and more than five with a timer that backs off.
         assert!(waited < Duration::from_millis(2500), "{} are still to be lost", network.lose.len());
     }
+}
+
+/// A member that was opened before anything was known answers a request at the rate that another had before a pause. Before that it
+/// says a few bytes, while the handshake of a third is under way.
+#[test]
+fn after_a_pause_any_member_goes_on_at_the_rate_of_the_domain() {
+    let profile = Variant::Headway.apply(Profile::modern().with_window(16 << 20));
+    let mut network = Network::over(Duration::from_millis(300), profile, 2);
+    network.run(Duration::from_secs(8), keep_writing(0..1));
+    network.run(Duration::from_secs(12), |_| {});
+    assert_eq!((network.received()[1], network.statistics(0).pipe), (0, 0));
+    network.connect();
+    let (answering, requesting) = (network.members[1], network.accepted[1]);
+    assert_eq!(network.hosts[0].write(answering, b"!"), Ok(1));
+    network.run(Duration::from_millis(301), |_| {});
+    assert_eq!(network.hosts[1].write(requesting, b"?"), Ok(1));
+    network.run(Duration::from_millis(301), |_| {});
+    network.run(Duration::from_millis(900), keep_writing(1..2));
+    // In 600 ms, of what the link carries in them.
+    let share = network.received()[1] as f64 / (600 * RATE * 1448 / 1500) as f64;
+    assert!(share > 0.95, "{share}");
 }

@@ -55,6 +55,8 @@ impl Connection {
         self.snd.clear_probes();
         let stale = !self.snd.has_outstanding() && acknowledged.bytes == 0;
         if stale && !self.snd.reads_stale_ack(false) {
+            // Other members of the domain may have found what the path carries.
+            self.tune_send_buffer(cx);
             return special && self.special_ack(cx, segment);
         }
         let (recovery, mut work) = self.recovery(cx);

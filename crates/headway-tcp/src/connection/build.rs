@@ -105,6 +105,7 @@ impl Connection {
     ) -> Option<usize> {
         let (marks, ecn) = self.ecn_marks(outgoing.seq, outgoing.flags, outgoing.fresh);
         let flags = outgoing.flags | marks;
+        self.recall_receive_window(cx);
         let window = self.rcv.advertise(flags.contains(TcpFlags::SYN));
         let has_ack = flags.contains(TcpFlags::ACK);
         let header = TcpHeader {

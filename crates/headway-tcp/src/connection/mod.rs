@@ -222,9 +222,9 @@ impl Connection {
         self.state == State::Closed && !self.pending.has_reset()
     }
 
-    /// Bytes thought to be in the network (RFC 6675's pipe).
+    /// Bytes of data thought to be in the network (RFC 6675's pipe). A SYN is none.
     pub(crate) fn pipe(&self) -> u32 {
-        self.snd.pipe()
+        if self.state.is_synchronized() { self.snd.pipe() } else { 0 }
     }
 
     /// What the other members of its domain have done since it was lent the last time.

@@ -40,14 +40,20 @@ impl Connection {
         if !self.profile.features.sharing {
             return;
         }
-        // A sender that remembers jumps in its second round trip, ahead of what the window could learn.
-        self.rcv.resume(cx.path.receive_window);
         let Some(memory) = cx.path.memory else { return };
         if !self.snd.on_path_memory(memory.reordering) {
             return;
         }
         // Those that are open share what the path carries.
         cx.domain.resume(memory.resumable(cx.path.senders() + 1));
+    }
+
+    /// A segment is about to offer a window. A sender that remembers jumps in its second round trip, ahead of what the window could
+    /// learn, and one whose connection was opened in advance sends at what others have measured since.
+    pub(super) fn recall_receive_window<O>(&mut self, cx: &Context<'_, O>) {
+        if self.profile.features.sharing && self.rcv.has_just_begun() {
+            self.rcv.resume(cx.path.receive_window);
+        }
     }
 
     /// The first sample is there: a path that takes as long as it did varies as it did.

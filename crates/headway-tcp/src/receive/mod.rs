@@ -350,7 +350,12 @@ impl ReceiveSide {
         self.size.limit()
     }
 
-    /// An earlier connection over the path had reason to offer `window` bytes.
+    /// Whether less has arrived than the window that is offered at first.
+    pub(crate) fn has_just_begun(&self) -> bool {
+        ((self.assembler.nxt() - self.irs) as u32) < right_sizing::INITIAL
+    }
+
+    /// Another connection over the path had reason to offer `window` bytes.
     pub(crate) fn resume(&mut self, window: u32) {
         self.size.resume(window);
     }

@@ -10,7 +10,7 @@
 use headway_units::{Duration, Instant};
 
 /// The window offered at first, and the slack on top of what is measured.
-const INITIAL: u32 = 64 << 10;
+pub(super) const INITIAL: u32 = 64 << 10;
 
 /// A sender doubles in a round trip what it has in the network, and is through with that when the next
 /// measurement is.
@@ -65,7 +65,7 @@ impl RightSizing {
         self.limit
     }
 
-    /// An earlier connection over the path had reason to offer `window` bytes.
+    /// Another connection over the path had reason to offer `window` bytes.
     pub(super) fn resume(&mut self, window: u32) {
         self.limit = self.limit.max(window.min(self.max));
     }

@@ -462,6 +462,7 @@ impl CongestionControl for Bbr {
     /// 5.4.1: "BBR leaves C.cwnd as-is".
     fn on_idle(&mut self) {
         self.resume.on_idle();
+        self.probe_rtt.on_idle();
     }
 
     fn on_syn_loss(&mut self) {

@@ -25,6 +25,11 @@ impl ProbeRtt {
     pub(super) fn limited(&self, prior_delivered: u64) -> bool {
         (self.limited.0..self.limited.1).contains(&prior_delivered)
     }
+
+    /// Nothing was in the network for a retransmission timeout: the queue has drained.
+    pub(super) fn on_idle(&mut self) {
+        self.done = Some(Instant::ZERO);
+    }
 }
 
 impl Bbr {

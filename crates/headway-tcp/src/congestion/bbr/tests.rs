@@ -367,6 +367,23 @@ fn only_a_pause_of_the_application_restarts_from_idle() {
     assert!(bbr.idle_restart && bbr.pacing_rate < rate, "{} of {rate}", bbr.pacing_rate);
 }
 
+/// As where a transfer is aborted: nothing that was in the network is acknowledged.
+#[test]
+fn a_probe_rtt_that_a_pause_interrupts_is_over() {
+    let mut path = path(1000);
+    path.run(3000);
+    path.delay = Duration::from_millis(110);
+    while path.control.state != State::ProbeRtt {
+        path.run(1);
+    }
+    let (now, bbr) = (path.now, &mut path.control);
+    bbr.on_sent(now, 0, true);
+    assert_eq!(bbr.state, State::ProbeRtt, "the pause is too short to drain a queue");
+    bbr.on_idle();
+    bbr.on_sent(now, 0, true);
+    assert_eq!(bbr.state, State::Cruise);
+}
+
 #[test]
 fn before_anything_is_known_the_initial_window_sets_the_rate() {
     let mut bbr = Bbr::new(&setup(10));
