@@ -86,7 +86,7 @@ fn describe(text: &mut String, peer: &PeerStatus) {
 /// Whether damage can be seen.
 pub(super) fn checksums(peer: &PeerStatus) -> &'static str {
     match peer.passes_unchecked {
-        Some(true) => "damage arrives",
+        Some(true) => "damage can be seen",
         Some(false) => "the path needs UDP checksums: damage is dropped unseen",
         None => "UDP checksums: not known yet",
     }

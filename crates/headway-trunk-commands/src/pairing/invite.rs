@@ -202,7 +202,7 @@ impl InviteArguments {
             notice!("headway: {config} and {} were written", key_file(&self.config).display());
             "run"
         } else {
-            let restart = if change.has_tun { "; a gateway that runs has to be ended first" } else { "" };
+            let restart = if change.has_tun { "; end the gateway first if it runs" } else { "" };
             notice!("headway: peer {name} was added to {config}{restart}");
             if change.has_tun { "run" } else { "reload" }
         };
@@ -213,7 +213,7 @@ impl InviteArguments {
             let code = code.render().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build();
             output::print(&format!("\n{code}\n"))?;
         }
-        notice!("headway: it is a secret: who has it can use this gateway as {name}");
+        notice!("headway: the invitation is a secret: who has it can use this gateway as {name}");
         notice!("headway: here:             headway trunk {next} {config}");
         notice!(
             "headway: at the other end: headway trunk join INVITATION, and then headway trunk run {CONFIG}"

@@ -187,7 +187,7 @@ mod tests {
             "connected 8.00 Mbit/s   8.0 kbit/s",
             "RTT (min) ms    streams",
             "612.0 (600.0)   2",
-            "damage arrives",
+            "damage can be seen",
             "damage: the peer asked for it",
             "set own-path = true in [gateway]",
             "10.79.1.2:40000       files.example:80",

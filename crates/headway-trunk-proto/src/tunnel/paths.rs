@@ -64,8 +64,11 @@ impl Tunnel {
 
     fn moved(&mut self, now: Instant, id: PeerId, to: SocketAddr) {
         let peer = &mut self.peers[id.0];
-        if peer.paths.endpoint() != Some(to) {
+        let known = peer.paths.endpoint();
+        if known != Some(to) {
             peer.move_to(now, to);
+        }
+        if known.is_some_and(|known| known != to) {
             self.events.push_back(Event::Moved(id, to));
         }
     }

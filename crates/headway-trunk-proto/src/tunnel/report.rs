@@ -22,7 +22,7 @@ pub enum Event {
     Restarted(PeerId),
     /// The peer is reached at another address.
     Moved(PeerId, SocketAddr),
-    /// Datagrams without UDP checksum reach the peer from now on, so damage arrives; or they do not, and every
+    /// Datagrams without UDP checksum reach the peer from now on, so damage can be seen; or they do not, and every
     /// damaged datagram is dropped on the way.
     Unchecked(PeerId, bool),
     /// A handshake of this authenticated key, which is no peer's, was refused; from where it came. Of keys that come at the same
