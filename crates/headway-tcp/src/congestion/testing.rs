@@ -29,7 +29,6 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         in_recovery: false,
         duplicate: false,
         retransmitted: false,
-        damages: false,
         alone: false,
         rate: None,
     }
