@@ -36,8 +36,6 @@ rules! {
     Experiment "experiment",
     /// The initial window is a train that shows what the path carries.
     FirstTrain "first-train",
-    /// Losses do not end Startup while the rate grows.
-    Growth "growth",
     /// The loss of a part of a segment counts as that of a segment.
     LostBlock "lost-block",
     /// What a probe for bandwidth showed is used before the next.
@@ -52,6 +50,8 @@ rules! {
     RateTest "rate-test",
     /// What is lost at a long queue is congestion.
     ShortQueue "short-queue",
+    /// The first damage begins Startup again.
+    StartupAgain "startup-again",
     /// Thin streams that share a window do not back off.
     ThinStreams "thin-streams",
     /// Before the path's losses are learnt, a loss does not measure its rate.

@@ -84,6 +84,7 @@ impl Counts {
                     in_recovery,
                     duplicate: pipe % 3 == 0,
                     retransmitted: in_recovery,
+                    damages: pipe % 5 == 0,
                     alone: pipe % 10 == 0,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),

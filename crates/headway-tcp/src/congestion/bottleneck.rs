@@ -36,6 +36,8 @@ pub(super) struct Bottleneck<C> {
     pub(super) longest: usize,
     /// Packets that arrived intact.
     pub(super) intact: u64,
+    /// A packet has arrived damaged.
+    damages: bool,
     next: u64,
     next_send: Instant,
     link_free: Instant,
@@ -76,6 +78,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             lost: 0,
             longest: 0,
             intact: 0,
+            damages: false,
             next: 0,
             next_send: Instant::ZERO,
             link_free: Instant::ZERO,
@@ -157,6 +160,7 @@ impl<C: CongestionControl> Bottleneck<C> {
         self.delivered += u64::from(MSS);
         self.delivered_at = now;
         if packet.damaged {
+            self.damages = true;
             self.control.on_damage(now, MSS);
             return;
         }
@@ -206,6 +210,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             in_recovery: self.recovery.is_some(),
             duplicate: false,
             retransmitted: false,
+            damages: self.damages,
             alone: false,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,

@@ -79,6 +79,8 @@ pub struct Ack {
     pub duplicate: bool,
     /// Whether it acknowledged a retransmitted segment.
     pub retransmitted: bool,
+    /// Whether the path is known to damage packets.
+    pub damages: bool,
     /// Whether the path is the sender's own, or damages packets and no one else is known to keep a queue there.
     pub alone: bool,
     /// The delivery-rate sample, if measured.

@@ -29,6 +29,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         in_recovery: false,
         duplicate: false,
         retransmitted: false,
+        damages: false,
         alone: false,
         rate: None,
     }

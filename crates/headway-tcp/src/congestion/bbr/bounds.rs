@@ -90,6 +90,11 @@ impl Bounds {
         self.inflight_shortterm = NO_VOLUME;
     }
 
+    /// What was lost before is no sign of a full pipe.
+    pub(super) fn forget_long_term(&mut self) {
+        self.inflight_longterm = NO_VOLUME;
+    }
+
     /// ResetCongestionSignals.
     pub(super) fn reset_signals(&mut self) {
         self.loss_in_round = false;

@@ -17,8 +17,9 @@
 //! 2. A queue of its own ends a search. A probe ends when a standing queue that was not there when it began exceeds 12 % of the
 //!    round-trip time and 50 ms, while the rate is the same to a sixteenth. Startup grows by a fourth as much once such a queue
 //!    stands (as in HyStart++), and ends after one round without growth if the queue is half a round trip.
-//! 3. Losses end Startup only if a queue shows, or the rate has not grown by a quarter in the last round: what fills the pipe does
-//!    one of both.
+//! 3. The first damage begins a Startup again that losses had ended, if no queue was there when it ended nor is now, no mark
+//!    came, and it was no more than 64 rounds ago. In that round and the two after it losses end it only if a queue shows, since
+//!    they may be older.
 //! 4. Rounds without a trusted rate do not count as rounds without growth.
 //! 5. What a probe showed is used before the next one begins, also where a round trip is longer than the wait, or ProbeRTT comes
 //!    in between.
@@ -64,6 +65,7 @@ use model::Model;
 use probe_bw::Cycle;
 use probe_rtt::ProbeRtt;
 use standing_queue::{StandingQueue, micros};
+use startup::Doubt;
 
 /// Modified BBR.
 #[derive(Debug)]
@@ -81,6 +83,7 @@ pub struct Bbr {
     round_count: u64,
     /// The count when Drain began, modulo 2^32.
     drain_start_round: u32,
+    doubt: Doubt,
     total_delivered: u64,
     /// Bytes in the network.
     inflight: u32,
@@ -152,6 +155,7 @@ impl Bbr {
             round_start: false,
             round_count: 0,
             drain_start_round: 0,
+            doubt: Doubt::default(),
             total_delivered: 0,
             inflight: 0,
             damaged: 0,
@@ -329,6 +333,9 @@ impl CongestionControl for Bbr {
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
         self.alone = ack.alone;
+        if ack.damages && self.rules_off.hold(Rule::StartupAgain) {
+            self.reconsider_startup();
+        }
         self.usage.on_ack(ack);
         if self.model.delay.min_rtt.is_none()
             && let Some(rtt) = ack.rtt
@@ -381,6 +388,7 @@ impl CongestionControl for Bbr {
     fn on_segment_lost(&mut self, lost: &LostSegment) {
         // 5.5.10.2, HandleLostPacket.
         self.note_loss();
+        self.doubt.on_loss(self.state == State::Startup);
         self.bounds.count_hole(lost);
         if self.cycle.is_probe_sample && is_too_high(lost.lost, lost.in_flight) {
             self.handle_inflight_too_high(lost.now, inflight_at_loss(lost), lost.app_limited);
@@ -421,6 +429,7 @@ impl CongestionControl for Bbr {
     fn on_ecn(&mut self, loss: &Loss) {
         self.note_loss();
         self.retreat();
+        self.doubt.dismiss();
         if self.state == State::Startup {
             self.leave_startup_for_congestion();
         } else if self.cycle.is_probe_sample {

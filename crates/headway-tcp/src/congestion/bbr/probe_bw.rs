@@ -41,6 +41,15 @@ pub(super) struct Cycle {
     prev_probe_precautionary: bool,
 }
 
+impl Cycle {
+    /// What is still to be reported of the last probe is no feedback on it.
+    pub(super) fn forget_probe(&mut self) {
+        self.is_probe_sample = false;
+        self.ack_phase = AckPhase::Init;
+        self.prev_probe_too_high = false;
+    }
+}
+
 impl Bbr {
     /// UpdateProbeBWCyclePhase.
     pub(super) fn update_cycle_phase(&mut self, signal: &Signal<'_>) {

@@ -215,16 +215,77 @@ fn a_shallow_queue_ends_startup_by_its_losses() {
     assert!(share <= 20, "{share} per mille");
 }
 
-/// One packet of nine is lost: nothing is known of damage.
+/// One packet of nine is lost before anything is known of damage, and after.
 #[test]
-fn losses_do_not_end_startup_while_the_rate_grows() {
+fn the_first_damage_begins_startup_again_that_losses_ended() {
     let mut path = path(1000);
-    path.fate = |number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives };
+    path.fate = |number| match number {
+        _ if number % 9 == 4 => Fate::Lost,
+        _ if number >= 300 && number % 5 == 2 => Fate::Damaged,
+        _ => Fate::Arrives,
+    };
     while path.control.state == State::Startup {
         path.run(1);
     }
     let found = mbit(path.control.model.max_bw());
-    assert!(found >= 9, "{found} of 10 Mbit/s");
+    while path.control.state != State::Startup {
+        path.run(1);
+        assert!(path.delivered < 500 * u64::from(MSS), "Startup did not begin again");
+    }
+    assert_eq!(path.control.bounds.inflight_longterm, NO_VOLUME);
+    path.run(1000);
+    let again = mbit(path.control.model.max_bw());
+    assert!(found < 6 && again >= 9, "{found} and {again} of 10 Mbit/s");
+}
+
+/// A probe was under way: its losses are doubted like those before, and no recovery leads back to it.
+#[test]
+fn startup_that_begins_again_ends_a_probe() {
+    let mut path = path(1000);
+    path.fate = |number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives };
+    while path.control.state != State::Up || !path.control.cycle.is_probe_sample {
+        path.run(1);
+    }
+    path.control.undo.state = Some(State::Up);
+    path.control.reconsider_startup();
+    let bbr = &mut path.control;
+    assert_eq!((bbr.state, bbr.cycle.is_probe_sample), (State::Startup, false));
+    bbr.on_spurious();
+    assert_eq!((bbr.state, bbr.bounds.inflight_longterm), (State::Startup, NO_VOLUME));
+}
+
+/// A mark is no loss.
+#[test]
+fn startup_that_a_mark_ended_does_not_begin_again() {
+    let mut path = path(1000);
+    path.fate = |number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives };
+    path.run(300);
+    assert_eq!(path.control.state, State::Startup);
+    path.control.on_ecn(&Loss { now: path.now, flight: path.pipe() });
+    assert_ne!(path.control.state, State::Startup);
+    path.control.reconsider_startup();
+    assert_ne!(path.control.state, State::Startup);
+}
+
+/// Losses are judged a round trip after they happened: those before the first damage are no more proof than those before.
+#[test]
+fn losses_just_before_the_first_damage_do_not_end_startup() {
+    const LOST: u64 = 166;
+    let found = |fate| {
+        let mut path = path(1000);
+        path.fate = fate;
+        while path.control.state == State::Startup {
+            path.run(1);
+        }
+        mbit(path.control.model.max_bw())
+    };
+    let without = found(|number| if number % 9 == 4 && number < LOST { Fate::Lost } else { Fate::Arrives });
+    let with = found(|number| match number {
+        _ if number % 9 == 4 && number < LOST => Fate::Lost,
+        LOST => Fate::Damaged,
+        _ => Fate::Arrives,
+    });
+    assert!(without < 6 && with >= 9, "{without} and {with} of 10 Mbit/s");
 }
 
 #[test]

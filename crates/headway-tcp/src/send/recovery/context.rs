@@ -52,6 +52,7 @@ impl RecoveryContext<'_> {
             in_recovery: in_recovery || ack.holds_window,
             duplicate: false,
             retransmitted: ack.acknowledged.retransmitted,
+            damages: false,
             alone: false,
             rate: None,
         });

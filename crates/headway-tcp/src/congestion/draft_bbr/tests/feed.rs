@@ -84,6 +84,7 @@ impl Feed {
             in_recovery: self.in_recovery,
             duplicate: false,
             retransmitted: false,
+            damages: false,
             alone: false,
             rate: Some(RateSample {
                 delivered: rate * 100 / 8,

@@ -368,6 +368,7 @@ impl RecoveryEngine for Rack {
                 in_recovery: self.in_fast_recovery() || ack.holds_window,
                 duplicate,
                 retransmitted: ack.acknowledged.retransmitted,
+                damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
                 alone: cx.ledger.as_deref().is_some_and(CauseLedger::is_alone),
                 rate,
             });
