@@ -36,6 +36,8 @@ rules! {
     Experiment "experiment",
     /// The initial window is a train that shows what the path carries.
     FirstTrain "first-train",
+    /// Before anything is known of damage, losses do not end Startup while the rate grows.
+    Growth "growth",
     /// The loss of a part of a segment counts as that of a segment.
     LostBlock "lost-block",
     /// What a probe for bandwidth showed is used before the next.

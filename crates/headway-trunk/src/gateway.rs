@@ -538,7 +538,10 @@ fn report(links: &Links, event: Event) {
         }
         Event::Moved(peer, to) => tracing::info!(peer = name(peer), %to, "moved"),
         Event::Unchecked(peer, true) => {
-            tracing::info!(peer = name(peer), "datagrams without UDP checksum get through: damage can be seen");
+            tracing::info!(
+                peer = name(peer),
+                "datagrams without UDP checksum get through: damage can be seen"
+            );
         }
         Event::Unchecked(peer, false) => tracing::warn!(
             peer = name(peer),

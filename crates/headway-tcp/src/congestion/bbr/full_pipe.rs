@@ -37,6 +37,11 @@ impl FullPipe {
         self.reached |= self.now;
     }
 
+    /// Whether the rate of the latest round was a quarter higher than any before.
+    pub(super) fn grows(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether `rate` is no more than the search began with, to a sixteenth.
     pub(super) fn is_flat(&self, rate: u64) -> bool {
         u128::from(rate) * 16 < u128::from(self.baseline) * 17

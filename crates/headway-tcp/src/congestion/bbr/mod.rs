@@ -19,7 +19,7 @@
 //!    stands (as in HyStart++), and ends after one round without growth if the queue is half a round trip.
 //! 3. The first damage begins a Startup again that losses had ended, if no queue was there when it ended nor is now, no mark
 //!    came, and it was no more than 64 rounds ago. In that round and the two after it losses end it only if a queue shows, since
-//!    they may be older.
+//!    they may be older. Before that they end it only if a queue shows, or the rate of the last round was no quarter higher.
 //! 4. Rounds without a trusted rate do not count as rounds without growth.
 //! 5. What a probe showed is used before the next one begins, also where a round trip is longer than the wait, or ProbeRTT comes
 //!    in between.

@@ -5,6 +5,7 @@ use headway_units::Instant;
 use super::super::bbr_common::phases::State;
 use super::super::bbr_common::{STARTUP_FULL_LOSS_COUNT, is_too_high};
 use super::{Bbr, Signal};
+use crate::rules::Rule;
 
 /// Drain ends after this many rounds, drained or not.
 const DRAIN_ROUNDS: u32 = 3;
@@ -70,7 +71,7 @@ impl Bbr {
         // CheckStartupHighLoss: "fast recovery for at least one full packet-timed round trip", "the
         // loss rate over the time scale of a single full round trip exceeds BBR.LossThresh".
         if signal.in_fast_recovery
-            && (self.queued || !self.doubt.is_fresh(self.round_count as u16))
+            && (self.queued || !self.doubts_losses())
             && self.bounds.loss_round_start
             && self.bounds.holes() >= STARTUP_FULL_LOSS_COUNT
             && is_too_high(signal.sample.lost, signal.sample.in_flight)
@@ -86,6 +87,13 @@ impl Bbr {
         } else if let Some(rate) = self.resume.validated_rate() {
             self.check_told_rate(rate.bits_per_second());
         }
+    }
+
+    /// Whether losses without a queue may be damage: they may be older than what is known of the path; or nothing is known, and the
+    /// rate still grows, which it does not in a full pipe.
+    fn doubts_losses(&self) -> bool {
+        let is_unknown = self.doubt.damage_since.is_none() && self.rules_off.hold(Rule::Growth);
+        self.doubt.is_fresh(self.round_count as u16) || is_unknown && self.full_pipe.grows()
     }
 
     /// All of a jump to a told rate has arrived. The first sample of what was sent after it says at what rate: if at the told

@@ -215,10 +215,17 @@ fn a_shallow_queue_ends_startup_by_its_losses() {
     assert!(share <= 20, "{share} per mille");
 }
 
+/// A path whose sender ends Startup with the first losses.
+fn hasty() -> Bottleneck<Bbr> {
+    let mut path = path(1000);
+    path.control.rules_off = RulesOff::NONE.with(Rule::Growth);
+    path
+}
+
 /// One packet of nine is lost before anything is known of damage, and after.
 #[test]
 fn the_first_damage_begins_startup_again_that_losses_ended() {
-    let mut path = path(1000);
+    let mut path = hasty();
     path.fate = |number| match number {
         _ if number % 9 == 4 => Fate::Lost,
         _ if number >= 300 && number % 5 == 2 => Fate::Damaged,
@@ -238,10 +245,26 @@ fn the_first_damage_begins_startup_again_that_losses_ended() {
     assert!(found < 6 && again >= 9, "{found} and {again} of 10 Mbit/s");
 }
 
+/// One packet of nine is lost, and no damage seen.
+#[test]
+fn losses_do_not_end_startup_while_the_rate_grows() {
+    let found = |rules_off| {
+        let mut path = path(1000);
+        path.control.rules_off = rules_off;
+        path.fate = |number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives };
+        while path.control.state == State::Startup {
+            path.run(1);
+        }
+        mbit(path.control.model.max_bw())
+    };
+    let (with, without) = (found(RulesOff::NONE), found(RulesOff::NONE.with(Rule::Growth)));
+    assert!(with >= 9 && without < 6, "{with} and {without} of 10 Mbit/s");
+}
+
 /// A probe was under way: its losses are doubted like those before, and no recovery leads back to it.
 #[test]
 fn startup_that_begins_again_ends_a_probe() {
-    let mut path = path(1000);
+    let mut path = hasty();
     path.fate = |number| if number % 9 == 4 { Fate::Lost } else { Fate::Arrives };
     while path.control.state != State::Up || !path.control.cycle.is_probe_sample {
         path.run(1);
@@ -272,7 +295,7 @@ fn startup_that_a_mark_ended_does_not_begin_again() {
 fn losses_just_before_the_first_damage_do_not_end_startup() {
     const LOST: u64 = 166;
     let found = |fate| {
-        let mut path = path(1000);
+        let mut path = hasty();
         path.fate = fate;
         while path.control.state == State::Startup {
             path.run(1);
