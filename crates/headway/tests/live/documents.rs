@@ -51,11 +51,13 @@ const LESS: &[(&str, &str)] = &[
 /// commands run is told.
 const ONLY_READ: &[(&str, &str)] = &[
     ("headway trunk run", "until it is ended: trunk_pairing, trunk_watch"),
+    ("headway trunk status /etc", "a gateway that runs: trunk, trunk_pairing"),
     ("headway trunk record", "a gateway that runs: trunk_operation"),
     ("headway serve", "an address, a modem or cards: udp, modem, kiss, monitor"),
     ("headway fetch http://192.0.2.1", "a server elsewhere: udp"),
     ("headway fetch http://10.77.2.1", "a modem or cards: modem, kiss, monitor"),
     ("headway doctor --frames", "a modem: survey"),
+    ("headway doctor --udp", "an address, or a doctor elsewhere: survey"),
     ("headway perf client 10.77.2.1", "a server elsewhere: perf_formats"),
     ("headway box", "two interfaces: error_delay_box"),
     ("ip netns exec middle headway box", "two interfaces: error_delay_box"),
