@@ -22,7 +22,7 @@ size = "20KB"
 def test_the_readme_installs_what_it_imports() -> None:
     text = (FOLDER / "README.md").read_text()
     assert ".to_pandas()" in text
-    [extra] = re.findall(r"`pip install '\./python\[(\w+)\]'`", text)
+    [extra] = re.findall(r"pip install '\./python\[(\w+)\]'", text)
     project = tomllib.loads((FOLDER / "python/pyproject.toml").read_text())["project"]
     assert "pandas" in project["optional-dependencies"][extra]
 

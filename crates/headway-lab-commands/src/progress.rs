@@ -12,12 +12,28 @@ pub(super) struct Bar {
     /// Runs of the experiments, as they would be if none were there already.
     planned: Vec<u64>,
     place: AtomicUsize,
-    /// Where the output is not a terminal: the seconds at which the last line was written.
-    line_at: Option<AtomicU64>,
+    /// Where the output is not a terminal.
+    lines: Option<Lines>,
 }
 
-/// Seconds between two lines.
-const LINES: u64 = 10;
+/// Lines that are written now and then, by whichever thread ends a run then.
+#[derive(Default)]
+struct Lines {
+    /// The second in which the last one was.
+    last: AtomicU64,
+}
+
+impl Lines {
+    /// Seconds between two lines.
+    const APART: u64 = 10;
+
+    /// Whether one is due at second `now`: once.
+    fn is_due(&self, now: u64) -> bool {
+        let last = self.last.load(Ordering::Relaxed);
+        now >= last + Self::APART
+            && self.last.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
 
 impl Bar {
     pub(super) fn over(experiments: &[Experiment]) -> Self {
@@ -35,8 +51,8 @@ impl Bar {
             bar.set_length(planned.iter().sum());
             bar
         };
-        let line_at = (!seen).then(AtomicU64::default);
-        Self { bar, planned, place: AtomicUsize::new(0), line_at }
+        let lines = (!seen).then(Lines::default);
+        Self { bar, planned, place: AtomicUsize::new(0), lines }
     }
 
     pub(super) fn name(&self, name: &str) {
@@ -70,12 +86,22 @@ impl Progress for Bar {
 
     fn advance(&self) {
         self.bar.inc(1);
-        let Some(line_at) = &self.line_at else { return };
-        let (now, last) = (self.bar.elapsed().as_secs(), line_at.load(Ordering::Relaxed));
-        let due = now >= last + LINES;
-        if due && line_at.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if self.lines.as_ref().is_some_and(|lines| lines.is_due(self.bar.elapsed().as_secs())) {
             let all = self.bar.length().unwrap_or_default();
             notice!("{}: {} of {all} runs of all experiments", self.bar.message(), self.bar.position());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_written_each_ten_seconds_at_most() {
+        let lines = Lines::default();
+        let written: Vec<u64> =
+            [0, 9, 10, 10, 19, 25, 34, 35, 99].into_iter().filter(|&now| lines.is_due(now)).collect();
+        assert_eq!(written, [10, 25, 35, 99]);
     }
 }

@@ -333,7 +333,7 @@ impl CongestionControl for Bbr {
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
         self.alone = ack.alone;
-        if ack.damages && self.rules_off.hold(Rule::StartupAgain) {
+        if ack.damages {
             self.reconsider_startup();
         }
         self.usage.on_ack(ack);

@@ -89,11 +89,14 @@ impl Bbr {
         }
     }
 
-    /// Whether losses without a queue may be damage: they may be older than what is known of the path; or nothing is known, and the
-    /// rate still grows, which it does not in a full pipe.
+    /// Whether losses without a queue may be damage. Where nothing is known of that, the rate still grows then, which it does not in a
+    /// full pipe. Later they may be older than what is known.
     fn doubts_losses(&self) -> bool {
-        let is_unknown = self.doubt.damage_since.is_none() && self.rules_off.hold(Rule::Growth);
-        self.doubt.is_fresh(self.round_count as u16) || is_unknown && self.full_pipe.grows()
+        if self.doubt.damage_since.is_none() {
+            self.rules_off.hold(Rule::Growth) && self.full_pipe.grows()
+        } else {
+            self.rules_off.hold(Rule::StartupAgain) && self.doubt.is_fresh(self.round_count as u16)
+        }
     }
 
     /// All of a jump to a told rate has arrived. The first sample of what was sent after it says at what rate: if at the told
@@ -135,7 +138,8 @@ impl Bbr {
             self.doubt.dismiss();
         }
         let in_startup = self.state == State::Startup && !self.queued;
-        if !self.doubt.on_damage(self.round_count as u16, in_startup) {
+        let begins_again = self.doubt.on_damage(self.round_count as u16, in_startup);
+        if !begins_again || !self.rules_off.hold(Rule::StartupAgain) {
             return;
         }
         self.bounds.forget_short_term();
