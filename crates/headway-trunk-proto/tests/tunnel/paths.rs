@@ -40,6 +40,7 @@ fn talk(world: &mut World, milliseconds: u64) -> [u32; 2] {
 #[test]
 fn the_peer_may_move_and_a_replay_moves_no_one() {
     let mut world = World::connected();
+    assert_eq!(world.saw(false, Event::Moved(PeerId(0), world.near_at)), 0, "it is known for the first time");
     let (old, _) = world.seal(true, 1, b"old").expect("a session");
     world.deliver(old.clone());
     let moved = at(MOVED);
