@@ -438,3 +438,33 @@ fn after_a_pause_any_member_goes_on_at_the_rate_of_the_domain() {
         assert!(share > 0.95, "speaks: {speaks}: {share}");
     }
 }
+
+/// Members that are opened, or say something short, before one has much to send do not hold that up. What is short is no sample of the path,
+/// and its ACKs are not those of the train that finds the rate.
+#[test]
+fn what_is_said_before_a_transfer_does_not_slow_it() {
+    for seed in 0..100 {
+        let mut rng = Rng::new(seed);
+        let profile = Variant::Headway.apply(Profile::modern().with_window(16 << 20));
+        let mut network = Network::over(Duration::from_millis(150), profile, 3);
+        network.run(Duration::from_secs(1), |_| {});
+        for pause in [12, 0] {
+            for _ in 0..6 {
+                if rng.one_in(3) {
+                    network.connect();
+                }
+                let member = network.members[rng.below(network.accepted.len())];
+                let said = rng.between(1, 40);
+                assert_eq!(network.hosts[0].write(member, &vec![1; said]), Ok(said));
+                network.run(rng.millis(0, 400), |_| {});
+            }
+            network.run(Duration::from_secs(pause), |_| {});
+        }
+        let last = network.accepted.len() - 1;
+        let before = network.received()[last];
+        network.run(Duration::from_secs(1), keep_writing(last..last + 1));
+        // The first 450 ms are a round trip of the train, and one way.
+        let share = (network.received()[last] - before) as f64 / (1000 * RATE) as f64;
+        assert!(share > 0.25, "seed {seed}: {share}");
+    }
+}

@@ -10,6 +10,9 @@ use headway_units::{Duration, Instant, Rate};
 use super::rounds::Rounds;
 use super::{Ack, RateSample};
 
+/// A first ACK that delivers less than this part of a train is no part of it.
+const SHORT: u32 = 8;
+
 /// The train that is arriving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Train {
@@ -37,7 +40,10 @@ impl Train {
     pub(super) fn on_ack(&mut self, ack: &Ack, least: u32) -> Option<Rate> {
         let sample = ack.rate.as_ref()?;
         let bytes = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
-        if self.rounds.on_sample(sample) {
+        // What an application says before its data is no part of the train: the data is sent later.
+        let is_short = self.tail == 0 && self.head < least / SHORT;
+        if self.rounds.on_sample(sample) || is_short {
+            self.rounds.restart(sample.total_delivered);
             self.trains += u32::from(self.head.saturating_add(self.tail) >= least);
             (self.first, self.head, self.tail) = (ack.now, bytes, 0);
         } else {

@@ -181,8 +181,8 @@ impl SendSide {
     pub(crate) fn on_syn_acknowledged(&mut self, now: Instant) -> Acknowledged {
         let una = self.iss + 1;
         let acknowledged = self.queue.acknowledge(una);
-        // The SYN's delivery is not part of what the next ACK reports.
-        self.queue.take_delivery(now, None);
+        // A SYN is no data: it is not delivered, neither now nor by the next ACK.
+        self.queue.discard_delivery();
         self.queue.release();
         self.una = una;
         self.last_advance = now;

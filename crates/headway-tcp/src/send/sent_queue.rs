@@ -455,6 +455,13 @@ impl SentQueue {
         (delivery, rate)
     }
 
+    /// What the ACK at hand has delivered counts for nothing.
+    pub(crate) fn discard_delivery(&mut self) {
+        if let Some(log) = self.log.kept_mut() {
+            log.discard_delivery();
+        }
+    }
+
     /// The application has nothing to send, although the window would allow it.
     pub(crate) fn app_limited(&mut self) {
         let pipe = self.pipe();

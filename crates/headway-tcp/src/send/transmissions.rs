@@ -332,6 +332,11 @@ impl TransmissionLog {
         delivery
     }
 
+    /// What the ACK at hand delivered counts for nothing.
+    pub(crate) fn discard_delivery(&mut self) {
+        self.current = Delivery::default();
+    }
+
     /// The delivery rate that the newest transmission of `delivery` measured
     /// (draft-ietf-ccwg-bbr, 4.1.2.3). What arrived sooner than `min_rtt` after it was retransmitted is an earlier
     /// transmission: it measures nothing, and would seem to end a round.
