@@ -252,8 +252,8 @@ fn the_study_of_the_rules_has_a_cell_without_each_and_one_with_each_alone() {
         assert!(off.len() == expected.len() && expected.iter().all(|rules| off.contains(rules)), "{file}");
         assert_eq!(experiment.claims.len(), 2 * (off.len() - 1), "{file}");
         let first = &experiment.claims[0];
-        assert!(first.says.starts_with("alone off:"), "{}", first.says);
-        assert_eq!(first.of["rules-off"].to_string(), "alone");
+        assert!(first.says.starts_with("allowance off:"), "{}", first.says);
+        assert_eq!(first.of["rules-off"].to_string(), "allowance");
     }
 }
 

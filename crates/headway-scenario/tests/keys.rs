@@ -68,7 +68,7 @@ const OTHER_VALUES: [(&str, &str); 60] = [
     ("trunk-cost", "2ms"),
     ("edge-rate", "100mbit"),
     ("edge-delay", "1ms"),
-    ("rules-off", "alone+credits"),
+    ("rules-off", "allowance+credits"),
     ("told", "200"),
     ("hops", "rate 5mbit delay 20ms; 2 queue 50p; 1"),
     ("flow-hops", "2-3"),
@@ -310,7 +310,7 @@ fn values_that_make_no_sense_are_refused() {
         (
             "rules-off",
             "luck",
-            "expected none, all, names joined by +, or all-except: and names, of alone allowance",
+            "expected none, all, names joined by +, or all-except: and names, of allowance",
         ),
     ] {
         let traces = Traces::in_folder(Path::new(""));

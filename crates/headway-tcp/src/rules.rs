@@ -22,8 +22,6 @@ macro_rules! rules {
 }
 
 rules! {
-    /// What is sent alone takes all of the path's rate.
-    Alone "alone",
     /// No more is taken for damage than the path loses at any rate.
     Allowance "allowance",
     /// The receiver's count explains losses.
@@ -118,7 +116,7 @@ impl FromStr for RulesOff {
     }
 }
 
-/// As `alone+credits`, `none`, `all` or `all-except:alone+credits`.
+/// As `allowance+credits`, `none`, `all` or `all-except:allowance+credits`.
 impl fmt::Display for RulesOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -152,14 +150,14 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for text in ["none", "all", "rate-test", "alone+credits", "all-except:alone+credits"] {
+        for text in ["none", "all", "rate-test", "allowance+credits", "all-except:allowance+credits"] {
             assert_eq!(text.parse::<RulesOff>().expect("rules").to_string(), text);
         }
         let all = "all".parse::<RulesOff>().expect("rules");
         assert!(Rule::NAMES.iter().all(|(_, rule)| !all.hold(*rule) && RulesOff::NONE.hold(*rule)));
-        let except = "all-except:alone".parse::<RulesOff>().expect("rules");
-        assert!(except.hold(Rule::Alone) && !except.hold(Rule::Credits));
-        for wrong in ["", "rate-test+luck", "all-except:", "all-except:luck", "all+alone"] {
+        let except = "all-except:allowance".parse::<RulesOff>().expect("rules");
+        assert!(except.hold(Rule::Allowance) && !except.hold(Rule::Credits));
+        for wrong in ["", "rate-test+luck", "all-except:", "all-except:luck", "all+allowance"] {
             assert_eq!(wrong.parse::<RulesOff>(), Err(UnknownRule), "{wrong}");
         }
     }

@@ -140,7 +140,7 @@ impl FeatureOverrides {
     }
 }
 
-/// As `+partial -tlp`, and the rules that are off: `-tlp without alone+credits`.
+/// As `+partial -tlp`, and the rules that are off: `-tlp without allowance+credits`.
 impl fmt::Display for FeatureOverrides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut words: Vec<String> = self
@@ -177,9 +177,9 @@ mod tests {
             assert_eq!(overrides.to_string(), format!("+{feature}"));
         }
         let mut overrides = FeatureOverrides::default();
-        overrides.set_rules_off("alone+credits".parse().expect("rules"));
+        overrides.set_rules_off("allowance+credits".parse().expect("rules"));
         assert!(!overrides.is_empty());
-        assert_eq!(overrides.to_string(), "without alone+credits");
+        assert_eq!(overrides.to_string(), "without allowance+credits");
         let expected = "brakes".parse::<Feature>().expect_err("not a feature").to_string();
         assert!(Feature::all().all(|feature| expected.contains(feature.name())));
     }

@@ -85,7 +85,6 @@ impl Counts {
                     duplicate: pipe % 3 == 0,
                     retransmitted: in_recovery,
                     damages: pipe % 5 == 0,
-                    alone: pipe % 10 == 0,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),
                         interval: Duration::from_micros(u64::from(micros) + 1),

@@ -211,7 +211,6 @@ impl<C: CongestionControl> Bottleneck<C> {
             duplicate: false,
             retransmitted: false,
             damages: self.damages,
-            alone: false,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,
                 interval: sending.max(acknowledging),

@@ -81,8 +81,6 @@ pub struct Ack {
     pub retransmitted: bool,
     /// Whether the path is known to damage packets.
     pub damages: bool,
-    /// Whether the path is the sender's own, or damages packets and no one else is known to keep a queue there.
-    pub alone: bool,
     /// The delivery-rate sample, if measured.
     pub rate: Option<RateSample>,
 }

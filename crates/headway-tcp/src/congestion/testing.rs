@@ -30,7 +30,6 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         duplicate: false,
         retransmitted: false,
         damages: false,
-        alone: false,
         rate: None,
     }
 }

@@ -215,14 +215,6 @@ impl CauseLedger {
         self.own || self.evidence.counts(self.now)
     }
 
-    /// Whether the path is the sender's own; or whether it damages packets, there was a queue, and nothing shows others: they
-    /// keep no queue, and what is lost does not depend on the sender's rate.
-    pub(crate) fn is_alone(&self) -> bool {
-        let beside_others = self.queue.as_ref().is_none_or(|queue| !queue.was_seen() || queue.is_of_others());
-        let is_alone = !beside_others && !self.silent.depend(self.now);
-        self.own || self.rules_off.hold(Rule::Alone) && is_alone && self.evidence.counts(self.now)
-    }
-
     /// Whether packets wait in a queue that the sender does not keep: others use the path, or its delay varies.
     pub fn sees_others(&self) -> bool {
         self.queue.as_deref().is_some_and(Queue::is_of_others)
@@ -470,36 +462,6 @@ mod tests {
         ledger.on_survived([1000, 0, 0], 10);
         let causes = [2020, 2040].map(|order| ledger.attribute(at_rate(order), 0));
         assert_eq!(causes, [Cause::Congestion, Cause::Unknown], "nothing is lost below the rate");
-    }
-
-    #[test]
-    fn a_sender_is_alone_where_a_queue_was_seen_and_nothing_shows_others() {
-        let queue = || {
-            let mut ledger = CauseLedger::default();
-            ledger.on_reported(SEGMENT);
-            sample(&mut ledger, 100);
-            assert!(!ledger.is_alone(), "no queue was seen");
-            sample(&mut ledger, 130);
-            sample(&mut ledger, 100);
-            assert!(ledger.is_alone());
-            ledger
-        };
-        let mut others = queue();
-        survive(&mut others, [0, 800, 0], 110);
-        assert!(!others.is_alone(), "they keep a queue");
-        let mut policer = queue();
-        for order in 0..100 {
-            policer.on_intact(19 * SEGMENT);
-            survive(&mut policer, [0, 19, 0], 100);
-            policer.attribute(at_rate(20 * order), 0);
-        }
-        assert!(policer.is_alone());
-        survive(&mut policer, [1000, 0, 0], 100);
-        policer.attribute(at_rate(2020), 0);
-        assert!(!policer.is_alone(), "nothing is lost below the rate");
-        let mut unknown = CauseLedger::default();
-        unknown.set_own(true);
-        assert!(unknown.is_alone());
     }
 
     #[test]

@@ -59,8 +59,7 @@ impl Bbr {
 
     /// 5.6.2, SetPacingRateWithGain: "if (BBR.full_bw_reached || rate > C.pacing_rate)".
     pub(super) fn set_pacing_rate(&mut self, gain: u64) {
-        let margin = if self.alone { 0 } else { PACING_MARGIN };
-        let rate = gained(gained(self.bw, gain), 100 - margin);
+        let rate = gained(gained(self.bw, gain), 100 - PACING_MARGIN);
         if rate > 0 && (self.full_pipe.reached || self.starts_cautiously() || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -95,7 +94,6 @@ impl Bbr {
         let cap = match self.state {
             State::Down | State::Refill | State::Up => self.bounds.inflight_longterm,
             // Headroom is for cross traffic.
-            State::Cruise if self.alone => self.bounds.inflight_longterm,
             State::ProbeRtt | State::Cruise => self.bounds.with_headroom(self.mss, min),
             State::Startup | State::Drain => NO_VOLUME,
         };
@@ -233,14 +231,9 @@ mod tests {
 
     #[test]
     fn a_hundredth_is_left_to_others() {
-        let rate = |alone, gain| {
-            let mut bbr = known(State::Cruise);
-            bbr.alone = alone;
-            bbr.set_pacing_rate(gain);
-            bbr.pacing_rate
-        };
-        assert_eq!([rate(false, 100), rate(true, 100)], [9_900_000, 10_000_000]);
-        assert_eq!(rate(true, 125), 12_500_000);
+        let mut bbr = known(State::Cruise);
+        bbr.set_pacing_rate(100);
+        assert_eq!(bbr.pacing_rate, 9_900_000);
     }
 
     #[test]
@@ -282,20 +275,19 @@ mod tests {
 
     #[test]
     fn each_state_has_its_bound() {
-        let cwnd = |longterm, shortterm, alone| {
+        let cwnd = |longterm, shortterm| {
             STATES.map(|state| {
                 let mut bbr = known(state);
-                (bbr.alone, bbr.cwnd) = (alone, 200_000);
+                bbr.cwnd = 200_000;
                 (bbr.bounds.inflight_longterm, bbr.bounds.inflight_shortterm) = (longterm, shortterm);
                 bbr.set_cwnd(0);
                 bbr.cwnd / 1000
             })
         };
-        assert_eq!(cwnd(100_000, NO_VOLUME, false), [200, 200, 100, 85, 100, 100, 62]);
-        assert_eq!(cwnd(60_000, NO_VOLUME, false), [200, 200, 60, 51, 60, 60, 51]);
-        assert_eq!(cwnd(60_000, NO_VOLUME, true), [200, 200, 60, 60, 60, 60, 51]);
-        assert_eq!(cwnd(NO_VOLUME, 50_000, false), [50; 7]);
-        assert_eq!(cwnd(NO_VOLUME, 1000, false), [4; 7]);
+        assert_eq!(cwnd(100_000, NO_VOLUME), [200, 200, 100, 85, 100, 100, 62]);
+        assert_eq!(cwnd(60_000, NO_VOLUME), [200, 200, 60, 51, 60, 60, 51]);
+        assert_eq!(cwnd(NO_VOLUME, 50_000), [50; 7]);
+        assert_eq!(cwnd(NO_VOLUME, 1000), [4; 7]);
     }
 
     #[test]

@@ -26,12 +26,11 @@
 //! 6. A sample that equals the minimum postpones ProbeRTT: the queue is empty. One that is sooner than the minimum, after a
 //!    retransmission, answers an earlier transmission, and measures no rate.
 //! 7. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
-//! 8. Where the sender is alone there is no margin and no headroom.
-//! 9. Losses that probably crossed the bottleneck do not lower the short-term bounds, and the loss of a block (of partial
+//! 8. Losses that probably crossed the bottleneck do not lower the short-term bounds, and the loss of a block (of partial
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
-//! 10. What an undo restores is saved once for each recovery, not once for each round with losses.
-//! 11. The send quantum is at least one segment, not two.
-//! 12. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
+//! 9. What an undo restores is saved once for each recovery, not once for each round with losses.
+//! 10. The send quantum is at least one segment, not two.
+//! 11. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
 //!     it has while a queue stands.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
@@ -99,8 +98,6 @@ pub struct Bbr {
     queued: bool,
     standing_queue: StandingQueue,
     idle_restart: bool,
-    /// What the latest [`Ack::alone`] said.
-    alone: bool,
     in_fast_recovery: bool,
     /// After a timeout: until this many bytes are delivered.
     timeout_recovery: Option<NonZeroU64>,
@@ -168,7 +165,6 @@ impl Bbr {
             queued: false,
             standing_queue: StandingQueue::new(),
             idle_restart: false,
-            alone: false,
             in_fast_recovery: false,
             timeout_recovery: None,
             prior_cwnd: 0,
@@ -332,7 +328,6 @@ impl CongestionControl for Bbr {
         let newly_acked = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         self.inflight = ack.pipe;
         self.in_fast_recovery = ack.in_recovery;
-        self.alone = ack.alone;
         if ack.damages {
             self.reconsider_startup();
         }

@@ -487,20 +487,6 @@ fn a_long_path_stays_full() {
     assert!(least_queue <= 750 * MSS, "{least_queue}: the queue is empty now and then");
 }
 
-/// Elsewhere three twentieths of the window are left to others.
-#[test]
-fn where_no_one_else_waits_it_keeps_no_headroom() {
-    let window = |alone| {
-        let mut bbr = Bbr::new(&setup(200));
-        bbr.alone = alone;
-        bbr.state = State::Cruise;
-        bbr.bounds.inflight_longterm = 100 * MSS;
-        bbr.set_cwnd(0);
-        bbr.cwnd / MSS
-    };
-    assert_eq!([false, true].map(window), [85, 100]);
-}
-
 /// 10 Mbit/s and 600 ms, a queue of half of what the path holds, with this rate told.
 fn told(rate: &str) -> Bottleneck<Bbr> {
     let bbr = Bbr::new(&Setup { pacing: true, deliveries: true, ..setup(10) });

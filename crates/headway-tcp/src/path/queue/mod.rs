@@ -25,10 +25,6 @@ const NOISE_PART: u32 = 32;
 /// the link for slower than it is.
 const PACKETS: u32 = 2;
 const PACKETS_PART: u32 = 8;
-/// A queue that never lets wait for longer than this, in microseconds, or than this part of the round-trip time without a
-/// queue, is not seen. A probe for bandwidth adds a quarter of a bandwidth-delay product, if the queue has room for it.
-const UNSEEN: u32 = 3000;
-const UNSEEN_PART: u32 = 8;
 /// What is known of a span of this length is kept together.
 const SPAN: Duration = Duration::from_secs(5);
 /// The present span and the one before are *of late*. All together are a minute: a queue that others keep full looks like a
@@ -110,11 +106,6 @@ impl Queue {
     /// Whether others keep a queue.
     pub(super) fn is_of_others(&self) -> bool {
         self.others.stands()
-    }
-
-    /// Whether there was a queue of late in which others could have been seen.
-    pub(super) fn was_seen(&self) -> bool {
-        self.longest() > UNSEEN.max(self.floor() / UNSEEN_PART)
     }
 
     /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
@@ -279,18 +270,6 @@ mod tests {
             path.sample([100; 8]).sample([200; 8]).pause(100).sample([100]).pause(pause).sample([151]);
             assert_eq!(path.queue.is_short(), short, "{} ms before, of 151 / 2", pause + 1);
         }
-    }
-
-    #[test]
-    fn a_queue_of_less_than_an_eighth_is_not_seen() {
-        let mut path = Path::new();
-        assert!(!path.sample([100]).sample([112; 8]).queue.was_seen());
-        assert!(!path.sample([113, 100].repeat(4)).queue.was_seen(), "not two in a row");
-        assert!(path.sample([113; 8]).queue.was_seen());
-        for _ in 0..2 {
-            path.pause(5000).sample([100; 8]);
-        }
-        assert!(!path.queue.was_seen(), "long ago");
     }
 
     #[test]

@@ -53,7 +53,6 @@ impl RecoveryContext<'_> {
             duplicate: false,
             retransmitted: ack.acknowledged.retransmitted,
             damages: false,
-            alone: false,
             rate: None,
         });
     }

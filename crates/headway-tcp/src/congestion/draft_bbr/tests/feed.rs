@@ -85,7 +85,6 @@ impl Feed {
             duplicate: false,
             retransmitted: false,
             damages: false,
-            alone: false,
             rate: Some(RateSample {
                 delivered: rate * 100 / 8,
                 interval: RTT,

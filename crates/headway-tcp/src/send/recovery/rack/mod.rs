@@ -369,7 +369,6 @@ impl RecoveryEngine for Rack {
                 duplicate,
                 retransmitted: ack.acknowledged.retransmitted,
                 damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
-                alone: cx.ledger.as_deref().is_some_and(CauseLedger::is_alone),
                 rate,
             });
             let load = cx.domain.control().load();
