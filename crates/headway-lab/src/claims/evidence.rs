@@ -111,6 +111,10 @@ pub fn weigh(claim: &Claim, figure: &Figure, sweep: &Results) -> Result<Option<E
         best: None,
         at_odds: None,
     };
+    // No reading has an answer, and there may be thousands.
+    if sweep.rows.iter().all(Vec::is_empty) {
+        return Ok(Some(evidence));
+    }
     let (mut nearest, mut nearest_at_odds) = (f64::INFINITY, f64::INFINITY);
     for reading in readings(manifest) {
         let Outcome { ours, verdict, .. } = question.under(&reading).ask(sweep);
