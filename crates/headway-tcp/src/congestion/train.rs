@@ -10,7 +10,7 @@ use headway_units::{Duration, Instant, Rate};
 use super::rounds::Rounds;
 use super::{Ack, RateSample};
 
-/// A first ACK that delivers less than this part of a train is no part of it.
+/// A first ACK that delivers less than this part of a train is no part of it: less than a segment, of the eight that are waited for.
 const SHORT: u32 = 8;
 
 /// The train that is arriving.
