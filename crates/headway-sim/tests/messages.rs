@@ -191,8 +191,8 @@ fn a_transfer_leaves_the_queue_short() {
     assert!(goodput >= 8_800_000, "{goodput} bit/s");
 }
 
-/// A message that was lost comes with one of the next five. The 99th percentile is 891 ms in the mean of the seeds with random
-/// damage, and 1256 ms with bursts, which hit a fifth of the packets; with a single seed 1.4 and 4.2 s.
+/// A message that was lost comes with one of the next five. The 99th percentile is 881 ms in the mean of the seeds with random
+/// damage, and 1009 ms with bursts, which hit a fifth of the packets; with a single seed 0.95 and 1.7 s.
 #[test]
 fn a_lost_message_comes_with_the_next() {
     const SEEDS: u64 = 12;
@@ -201,7 +201,7 @@ fn a_lost_message_comes_with_the_next() {
         for seed in 1..=SEEDS {
             let outcome = run(damage, seed);
             percentiles += outcome.percentile(99);
-            assert!(outcome.drops <= 60, "{damage}, seed {seed}: {} drops", outcome.drops);
+            assert!(outcome.drops <= 80, "{damage}, seed {seed}: {} drops", outcome.drops);
             assert!(outcome.goodput >= least, "{damage}, seed {seed}: {} bit/s", outcome.goodput);
         }
         assert!(percentiles / SEEDS <= most, "{damage}: {} ms", percentiles / SEEDS);

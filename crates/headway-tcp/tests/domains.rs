@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use headway_tcp::congestion::Algorithm;
+use headway_tcp::congestion::{Algorithm, StartEstimate};
 use headway_tcp::{
     ConnectionId, DomainId, Error, Host, HostConfig, ListenerId, Profile, Statistics, Transmit, Variant,
 };
 use headway_test_fixture::rng::Rng;
-use headway_units::{Duration, Instant};
+use headway_units::{Duration, Instant, Rate};
 use headway_wire::{ChecksumTrust, Received, Segment};
 
 /// 10 Mbit/s: bytes a millisecond.
@@ -467,4 +467,32 @@ fn what_is_said_before_a_transfer_does_not_slow_it() {
         let share = (network.received()[last] - before) as f64 / (1000 * RATE) as f64;
         assert!(share > 0.25, "seed {seed}: {share}");
     }
+}
+
+/// What arrives in the first round trip of a transfer that follows packet trains, as a share of what the link carries in it.
+#[test]
+fn a_transfer_after_packet_trains_starts_at_what_they_showed() {
+    let share = |rate: Option<u64>, trains: &[usize]| {
+        let start = rate.map(|rate| StartEstimate::told(Rate::from_bits_per_second(rate)));
+        let profile = Profile { start, ..Variant::Headway.apply(Profile::modern().with_window(16 << 20)) };
+        let mut network = Network::over(Duration::from_millis(300), profile, 2);
+        for &train in trains {
+            let member = network.members[0];
+            assert_eq!(network.hosts[0].write(member, &vec![1; train]), Ok(train));
+            network.run(Duration::from_secs(2), |_| {});
+        }
+        network.run(Duration::from_secs(20), |_| {});
+        // What asks for the transfer offers a window for it.
+        let asks = network.accepted[1];
+        assert_eq!(network.hosts[1].write(asks, b"?"), Ok(1));
+        network.run(Duration::from_millis(300), |_| {});
+        network.run(Duration::from_millis(900), keep_writing(1..2));
+        network.received()[1] as f64 / (600 * RATE) as f64
+    };
+    let rate = 8000 * RATE;
+    let trains = [14_000, 56_000];
+    assert!(share(None, &trains) > 0.5, "{}", share(None, &trains));
+    assert!(share(None, &[]) < 0.1);
+    assert!(share(Some(rate), &trains[..1]) > 0.85, "{}", share(Some(rate), &trains[..1]));
+    assert!(share(Some(10 * rate), &trains) > 0.5, "a wrong rate is as none");
 }

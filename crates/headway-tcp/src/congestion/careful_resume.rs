@@ -15,7 +15,7 @@
 //! A rate from outside, or one that is only tried, is tested by trains of segments first ([`Trial`]), and used in full: the window jumps
 //! to what the path then carries in a round trip. RFC 9959's half covers what an unchanged RTT cannot see; a train shows the rate itself.
 //! Where the rate was told, that is all that the path is believed to carry, and the jump is paced at it. Where it was tried, slow start
-//! goes on from there. Where the test fails, and with the first loss, the sender is as if nothing had been told or tried.
+//! goes on from there. Where the test fails the sender is as if nothing had been told or tried.
 
 use alloc::boxed::Box;
 
@@ -171,7 +171,7 @@ impl CarefulResume {
             }
             Finding::Arrives { rate, is_last } => {
                 let window = window_of(rate, rtt).min(trial.most());
-                if is_last {
+                if is_last || !trial.goes_on(window, rtt) {
                     self.forget();
                 }
                 (window > cwnd).then_some(Jump { window, ssthresh: None, is_measured: true })
@@ -230,11 +230,16 @@ impl CarefulResume {
         self.trial.as_ref().filter(|_| self.phase == Phase::Normal).map(|trial| trial.rate())
     }
 
-    /// The path was idle. What was learnt of it is old then; what was told is still to be tested.
+    /// The path was idle. What was learnt of it before is old then; a rate that is tested is not.
     pub(super) fn on_idle(&mut self) {
-        if self.trial.is_none() || self.phase != Phase::Reconnaissance {
+        if self.trial.is_none() {
             self.forget();
         }
+    }
+
+    /// Whether a rate is tested, or the jump to one is in the network.
+    pub(super) fn tests_rate(&self) -> bool {
+        self.trial.is_some()
     }
 
     /// A loss or an ECN mark. Returns the window to retreat to, in bytes, if it was in the jump.

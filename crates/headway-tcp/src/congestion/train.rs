@@ -10,9 +10,6 @@ use headway_units::{Duration, Instant, Rate};
 use super::rounds::Rounds;
 use super::{Ack, RateSample};
 
-/// A first ACK that delivers less than this part of a train is no part of it: less than a segment, of the eight that are waited for.
-const SHORT: u32 = 8;
-
 /// The train that is arriving.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Train {
@@ -35,13 +32,13 @@ impl Train {
         self.damaged = self.damaged.saturating_add(bytes);
     }
 
-    /// An ACK arrived. Returns the rate so far, once `least` bytes of a window arrived. What the application or the pacing of the
-    /// sender sets apart seems slower.
-    pub(super) fn on_ack(&mut self, ack: &Ack, least: u32) -> Option<Rate> {
+    /// An ACK arrived. Returns the rate so far, once `least` bytes of a window of segments of `mss` bytes arrived. What the application or
+    /// the pacing of the sender sets apart seems slower.
+    pub(super) fn on_ack(&mut self, ack: &Ack, least: u32, mss: u32) -> Option<Rate> {
         let sample = ack.rate.as_ref()?;
         let bytes = ack.delivered.saturating_add(core::mem::take(&mut self.damaged));
         // What an application says before its data is no part of the train: the data is sent later.
-        let is_short = self.tail == 0 && self.head < least / SHORT;
+        let is_short = self.tail == 0 && self.head < mss;
         if self.rounds.on_sample(sample) || is_short {
             self.rounds.restart(sample.total_delivered);
             self.trains += u32::from(self.head.saturating_add(self.tail) >= least);
@@ -52,6 +49,11 @@ impl Train {
         let interval = ack.now.saturating_since(self.first);
         let is_whole = self.head.saturating_add(self.tail) >= least && interval > Duration::ZERO;
         is_whole.then(|| RateSample { delivered: self.tail.into(), interval, ..*sample }.rate())
+    }
+
+    /// Whether only the first ACK of a window has arrived.
+    pub(super) fn has_just_begun(&self) -> bool {
+        self.tail == 0
     }
 
     /// How many windows of `least` bytes have arrived before the one that arrives.
@@ -69,7 +71,7 @@ mod tests {
     fn at(train: &mut Train, micros: u64, prior: u64, total: u64) -> Option<u64> {
         let now = Instant::ZERO + Duration::from_micros(micros);
         let ack = Ack { now, rate: Some(sample(prior, total)), ..ack(1000, 10_000) };
-        train.on_ack(&ack, 5000).map(Rate::bits_per_second)
+        train.on_ack(&ack, 5000, 625).map(Rate::bits_per_second)
     }
 
     #[test]

@@ -3,17 +3,21 @@
 //! A rate that was *told* ([`super::StartEstimate`]) is tested strictly, since nothing that this host has sent over the path speaks
 //! for it. The initial window has to be acknowledged, at three quarters of that rate at least. What the application or a busy host spreads
 //! seems slower, so the next two windows, which are longer, are trains too. The path is another one if none of the three arrives at the
-//! rate, if one that the application did not limit arrives at less than half of it, and with the first loss.
+//! rate, if one that the application did not limit arrives at less than half of it, and if losses leave too little of one.
 //!
 //! Where nothing is known a rate is *tried*: the path carries what the first whole window arrives at. So it does where the told rate fails.
+//! Where the application had no more to send, and the path carries more than that train shows, a longer one follows.
 
-use headway_units::Rate;
+use headway_units::{Duration, Rate};
 
 use super::Ack;
+use super::bbr_common::quantities::rate_of;
 use super::train::Train;
 
 /// The windows that may show a told rate: 10, 20 and 40 segments. At 10 Mbit/s a host that is late by 3 ms hides the rate from the first.
 const TRAINS: u32 = 3;
+/// How many times as long as the first train the second one of a rate that is tried is.
+const LONGER: u32 = 4;
 
 /// A rate, and how it is tested.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +25,13 @@ pub(super) struct Trial {
     rate: Rate,
     /// Whether the path is said to carry it.
     is_told: bool,
+    mss: u32,
     /// Bytes that have to arrive.
     least: u32,
     /// What the window may grow to by a rate that was not told, bytes.
     most: u32,
+    /// A longer train may follow.
+    may_lengthen: bool,
     train: Train,
 }
 
@@ -45,12 +52,27 @@ impl Trial {
     /// before the data.
     pub(super) fn told(rate: Rate, initial: u32, mss: u32) -> Self {
         let least = initial.saturating_sub(2 * mss);
-        Self { rate, is_told: true, least, most: 0, train: Train::default() }
+        Self { rate, is_told: true, mss, least, most: 0, may_lengthen: false, train: Train::default() }
     }
 
     /// Of a rate of which nothing is known. It may multiply the initial window by `gain`.
     pub(super) fn tried(rate: Rate, (initial, gain): (u32, u32), mss: u32) -> Self {
-        Self { is_told: false, most: initial.saturating_mul(gain), ..Self::told(rate, initial, mss) }
+        let most = initial.saturating_mul(gain);
+        Self { is_told: false, most, may_lengthen: true, ..Self::told(rate, initial, mss) }
+    }
+
+    /// Whether another train follows, now that the window is `window` bytes. Of a rate that is tried it is a longer one, if the window
+    /// holds it, at what fills `rtt` with the most that the window may grow to.
+    pub(super) fn goes_on(&mut self, window: u32, rtt: Duration) -> bool {
+        if self.is_told {
+            return true;
+        }
+        let (least, most) = (self.least.saturating_mul(LONGER), self.most.saturating_mul(LONGER));
+        if least <= window {
+            let rate = Rate::from_bits_per_second(rate_of(most, rtt));
+            *self = Self { rate, least, most, may_lengthen: false, train: Train::default(), ..*self };
+        }
+        least <= window
     }
 
     /// The path is said to carry `rate` in place of what was to be tried.
@@ -75,9 +97,11 @@ impl Trial {
 
     /// An ACK arrived. Says what is known of the path by it.
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Option<Finding> {
-        let measured = self.train.on_ack(ack, self.least);
+        let measured = self.train.on_ack(ack, self.least, self.mss);
         let trains = if self.is_told { TRAINS } else { 1 };
-        if self.train.trains() >= trains || ack.in_recovery {
+        // What is lost of a train leaves enough, or no more is known in the next round trip.
+        let is_broken = ack.in_recovery && self.train.has_just_begun();
+        if self.train.trains() >= trains || is_broken {
             return Some(Finding::Fails);
         }
         let measured = measured?;
@@ -86,15 +110,22 @@ impl Trial {
             self.rate = self.rate.min(measured);
             return Some(Finding::Carries(self.rate));
         }
-        // No host that is late halves a rate.
+        // No host that is late halves a rate: the path is another one, of which nothing is known.
         let is_half = measured.bits_per_second() < self.rate.bits_per_second() / 2;
-        let is_other = is_half && ack.rate.is_some_and(|sample| !sample.app_limited);
-        Some(Finding::Arrives { rate: measured, is_last: !self.is_told || is_other })
+        if is_half && ack.rate.is_some_and(|sample| !sample.app_limited) {
+            self.is_told = false;
+        }
+        // The window has grown: an application that has more to send has sent it.
+        let has_more = ack.pipe > 2 * self.mss;
+        let is_last = !self.is_told && (has_more || !self.may_lengthen);
+        Some(Finding::Arrives { rate: measured, is_last })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use headway_units::{Duration, Instant};
 
     use super::super::RateSample;
@@ -151,11 +182,45 @@ mod tests {
         }
     }
 
+    /// Where nothing more is sent than a first train of ten segments, which arrives at 8 Mbit/s.
     #[test]
-    fn a_loss_ends_it() {
-        for mut trial in [Trial::told(mbit(10), 10_000, 1000), Trial::tried(mbit(10), (10_000, 8), 1000)] {
-            let lossy = Ack { in_recovery: true, ..ack(1000, 10_000) };
-            assert_eq!(trial.on_ack(&lossy), Some(Finding::Fails));
+    fn a_longer_train_follows_one_after_which_nothing_is_sent() {
+        let finding = |trial: &mut Trial, place: u64, of: u32| {
+            let (now, pipe) = (Instant::ZERO + Duration::from_millis(place), of - 1000 * place as u32);
+            trial.on_ack(&Ack { now, pipe, rate: Some(sample(0, place * 1000)), ..ack(1000, pipe + 1000) })
+        };
+        let mut trial = Trial::tried(mbit(10), (10_000, 8), 1000);
+        let found: Vec<_> = (1..=8).filter_map(|place| finding(&mut trial, place, 10_000)).collect();
+        assert_eq!(found, [Finding::Arrives { rate: mbit(8), is_last: false }]);
+        let rtt = Duration::from_millis(100);
+        assert!(!trial.goes_on(31_000, rtt), "the window does not hold it");
+        assert!(trial.goes_on(80_000, rtt));
+        assert_eq!((trial.rate().bits_per_second(), trial.most()), (25_600_000, 320_000));
+        let found: Vec<_> = (1..=40).filter_map(|place| finding(&mut trial, place, 40_000)).collect();
+        assert_eq!(found[0], Finding::Arrives { rate: mbit(8), is_last: true });
+        assert_eq!(found.len(), 9, "of 32 segments the rate is known");
+    }
+
+    #[test]
+    fn a_loss_ends_it_if_too_little_of_the_train_arrives() {
+        for trial in [Trial::told(mbit(10), 10_000, 1000), Trial::tried(mbit(10), (10_000, 8), 1000)] {
+            let found = |arrive: u64| {
+                let mut trial = trial;
+                let acks = (1..=arrive).map(|place| (place, sample(0, place * 1000)));
+                let next = (600, sample(arrive * 1000, arrive * 1000 + 1000));
+                let findings = acks.chain([next]).map(|(millis, sample)| {
+                    let now = Instant::ZERO + Duration::from_millis(millis);
+                    trial.on_ack(&Ack {
+                        now,
+                        in_recovery: millis > 3,
+                        rate: Some(sample),
+                        ..ack(1000, 10_000)
+                    })
+                });
+                findings.flatten().next()
+            };
+            assert_eq!(found(7), Some(Finding::Fails));
+            assert!(matches!(found(8), Some(Finding::Carries(_) | Finding::Arrives { .. })));
         }
     }
 }

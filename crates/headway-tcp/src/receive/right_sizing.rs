@@ -13,8 +13,8 @@ use headway_units::{Duration, Instant};
 pub(super) const INITIAL: u32 = 64 << 10;
 
 /// A sender doubles in a round trip what it has in the network, and is through with that when the next
-/// measurement is.
-const AHEAD: u32 = 4;
+/// measurement is; after a packet train it may send eight times as much as that was.
+const AHEAD: u32 = 8;
 
 /// What is held behind holes counts as a multiple of itself at most, or a peer that sends single bytes far
 /// ahead would have a large buffer set aside for them.

@@ -261,8 +261,12 @@ impl Bbr {
         }
     }
 
-    /// A resumed connection jumped too far: the part of the window beyond was never validated.
+    /// A resumed connection jumped too far: the part of the window beyond was never validated. A rate that a train has shown is the path's,
+    /// whatever is lost.
     fn retreat(&mut self) {
+        if self.resume.tests_rate() {
+            return;
+        }
         let Some(retreat) = self.resume.on_congestion() else { return };
         self.cwnd = retreat.max(self.min_pipe_cwnd());
         self.prior_cwnd = self.cwnd;

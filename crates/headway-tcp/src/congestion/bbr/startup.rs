@@ -128,6 +128,7 @@ impl Bbr {
     }
 
     fn enter_drain(&mut self) {
+        self.resume.forget();
         self.state = State::Drain;
         self.drain_start_round = self.round_count as u32;
     }

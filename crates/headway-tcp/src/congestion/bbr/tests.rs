@@ -551,26 +551,36 @@ fn more_than_what_was_told_is_found() {
     assert!(used >= 90, "{used} %");
 }
 
-/// The path carries less by the time that the jump arrives.
+/// The path carries a tenth, and its queue is short, by the time that the jump arrives.
 #[test]
-fn losses_in_a_jump_to_a_told_rate_end_it() {
+fn a_jump_that_most_of_is_lost_ends_startup() {
     let mut path = told("10mbit");
     path.run(650);
     assert_eq!(path.control.window(), 751 * MSS);
     path.rate = "1mbit".parse().expect("a rate");
     path.limit = 40;
-    path.run(1100);
+    path.run(2300);
     assert!(path.lost > 0 && path.control.resume.rate().is_none());
-    assert!(path.control.window() <= 100 * MSS, "{}", path.control.window());
+    assert_eq!(path.control.state, State::Drain);
+    assert!(path.control.window() <= 250 * MSS, "{}", path.control.window() / MSS);
+    path.run(5000);
+    assert!(path.control.window() <= 150 * MSS, "{}", path.control.window() / MSS);
 }
 
 #[test]
-fn a_loss_in_the_initial_window_leaves_a_plain_start() {
-    let mut path = told("10mbit");
-    path.fate = |number| if number == 4 { Fate::Lost } else { Fate::Arrives };
-    path.run(650);
-    assert!(path.control.resume.rate().is_none());
-    assert!(path.control.window() <= 20 * MSS, "{}", path.control.window());
+fn a_told_rate_is_used_where_most_of_the_initial_window_arrives() {
+    for (lost, used) in [(1, true), (2, true), (3, false)] {
+        let mut path = told("10mbit");
+        // The first segments of the window, so that its end shows the loss.
+        path.fate = match lost {
+            1 => |number| if number == 4 { Fate::Lost } else { Fate::Arrives },
+            2 => |number| if (4..6).contains(&number) { Fate::Lost } else { Fate::Arrives },
+            _ => |number| if (4..7).contains(&number) { Fate::Lost } else { Fate::Arrives },
+        };
+        path.run(1300);
+        let is_used = path.control.window() > 500 * MSS;
+        assert_eq!(is_used, used, "{lost} lost: {}", path.control.window() / MSS);
+    }
 }
 
 #[test]
