@@ -204,6 +204,8 @@ impl Gateway {
                 stack: (self.stack.clone(), self.budget.clone()),
                 places: self.places.add_peer(),
                 domain,
+                // A modem may be so slow that they would hold up what comes next.
+                has_trains: self.modem.is_none(),
                 ends,
             });
             Ok((link, listener))

@@ -14,6 +14,7 @@ const V6: u8 = 6;
 const NAME: u8 = 1;
 const PACKETS: u8 = 2;
 const DATAGRAMS: u8 = 3;
+const TRAINS: u8 = 5;
 /// A client's address, and after it one of the kinds of destinations.
 const CLIENT: u8 = 8;
 /// A DSCP other than the default one, and after it what follows without.
@@ -29,6 +30,8 @@ pub(crate) enum Request {
         /// Whether they may be delivered in another order.
         unordered: bool,
     },
+    /// Packet trains, which show what the link carries.
+    Trains,
 }
 
 /// Whom a stream connects.
@@ -84,7 +87,7 @@ impl Destination {
                 return good.ok_or_else(|| invalid(&format!("\"{}\"", name.escape_ascii()), expected));
             }
             kind => {
-                return Err(invalid(&format!("a request of kind {kind}"), "1 to 4, 6, 8 or 9"));
+                return Err(invalid(&format!("a request of kind {kind}"), "1 to 6, 8 or 9"));
             }
         };
         Ok(Self::Address(SocketAddr::new(ip, stream.read_u16().await?)))
@@ -132,6 +135,7 @@ impl Request {
             }
             Self::Packets { unordered: false } => bytes.push(PACKETS),
             Self::Packets { unordered: true } => bytes.push(DATAGRAMS),
+            Self::Trains => bytes.push(TRAINS),
         }
         stream.write_all(&bytes).await
     }
@@ -173,6 +177,7 @@ impl Request {
         match kind {
             PACKETS if client.is_none() && dscp.is_none() => Ok(Some(Self::Packets { unordered: false })),
             DATAGRAMS if client.is_none() && dscp.is_none() => Ok(Some(Self::Packets { unordered: true })),
+            TRAINS if client.is_none() && dscp.is_none() => Ok(Some(Self::Trains)),
             kind => {
                 let destination = Destination::read(kind, stream).await?;
                 let dscp = dscp.unwrap_or_default();
@@ -277,7 +282,7 @@ mod tests {
             })
         });
         let packets = [true, false].map(|unordered| Request::Packets { unordered });
-        for request in streams.chain(packets) {
+        for request in streams.chain(packets).chain([Request::Trains]) {
             let mut bytes = Vec::new();
             request.write(&mut bytes).await.expect("a vector takes all");
             for len in 1..bytes.len() {
@@ -312,6 +317,7 @@ mod tests {
             &[1, 8, 1, 1, b'a', 0, 9, 4, 10, 0, 0, 1, 0, 9][..],
             &of_client(2),
             &of_client(3),
+            &of_client(5),
             &of_client(8),
             &[1, 9, 46, 2],
         ] {
@@ -325,8 +331,8 @@ mod tests {
                 &[2, 4][..],
                 "got a request of version 2: expected version 1: that of the same headway at both ends",
             ),
-            (&[1, 10], "got a request of kind 10: expected 1 to 4, 6, 8 or 9"),
-            (&[1, 8, 9], "got a request of kind 9: expected 1 to 4, 6, 8 or 9"),
+            (&[1, 10], "got a request of kind 10: expected 1 to 6, 8 or 9"),
+            (&[1, 8, 9], "got a request of kind 9: expected 1 to 6, 8 or 9"),
             (&[1, 9, 64], "got a DSCP of 64: expected 0 to 63"),
             (&[1, 1, 2, b'\n', 255, 0, 1], "got \"\\n\\xff\": expected a host name of letters, digits, "),
             (&[1, 8, 1, 1, b'a', 0, 9], "got a client named \"a\": expected its IPv4 or IPv6 address (4, 6)"),

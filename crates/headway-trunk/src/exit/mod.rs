@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 use crate::packets::{self, Delivery};
 use crate::request::{Destination, Outcome, Request};
-use crate::stream::{MOST_SPARE, PeerLink, Said, Side, relay};
+use crate::stream::{MOST_SPARE, PeerLink, Said, Side, relay, trains};
 
 /// How long a destination may take to answer, all its addresses together, and its name to be looked up. RFC 1122, 4.2.3.5, has a
 /// kernel try for 3 minutes at least: "The application can close the connection (i.e., give up on the open attempt) sooner, of
@@ -91,6 +91,7 @@ async fn answer(
                 _ = replaced => Ok(()),
             };
         }
+        Some(Request::Trains) => return trains::answer(link, stream).await,
     };
     let destination = &ends.destination;
     if !link.places.has_room() {

@@ -58,6 +58,7 @@ impl Linked {
                 stack,
                 places,
                 domain,
+                has_trains: false,
                 ends: (*address, remote),
             })
         };

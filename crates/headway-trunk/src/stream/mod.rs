@@ -11,6 +11,7 @@ mod peer_link;
 mod places;
 mod profile;
 pub(crate) mod relay;
+pub(crate) mod trains;
 
 pub(crate) use budget::Budget;
 pub(crate) use early::{Early, Said};

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use headway_net::{Stack, TcpStream};
 use headway_tcp::DomainId;
+use headway_tcp::congestion::DomainStatus;
 use headway_trunk_proto::{PeerId, PublicKey};
 use headway_units::Rate;
 use ipnet::IpNet;
@@ -19,6 +20,7 @@ use super::{
     Budget, Early, HalfOpen, Said,
     places::{OpenStream, Places},
     relay::{self, HostEnd},
+    trains,
 };
 use crate::config::{Endpoint, Rules};
 use crate::request::{Ends, Outcome, Request};
@@ -34,7 +36,7 @@ pub(crate) const MOST_SPARE: usize = 64;
 /// How long none is missed until fewer are kept.
 const CALM: Duration = Duration::from_secs(30);
 /// How long to wait after a connection could not be opened.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
 /// How long a stream may take to open: what its destination may take, and the link.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(90);
 /// A peer that has not answered for so long is not waited for: more than two handshakes were lost on the longest path.
@@ -57,6 +59,8 @@ pub(crate) struct NewLink {
     pub(crate) stack: (Stack, Arc<Budget>),
     pub(crate) places: Places,
     pub(crate) domain: DomainId,
+    /// Whether packet trains measure the link before it is used.
+    pub(crate) has_trains: bool,
     /// Our address in the tunnel, and the peer's.
     pub(crate) ends: (IpAddr, IpAddr),
 }
@@ -79,6 +83,9 @@ pub(crate) struct PeerLink {
     networks: Vec<IpNet>,
     stack: Stack,
     domain: DomainId,
+    has_trains: bool,
+    /// Of the peer's packet trains one exchange at a time is answered.
+    pub(super) answers: Semaphore,
     local: IpAddr,
     remote: SocketAddr,
     spare: Mutex<VecDeque<TcpStream>>,
@@ -131,7 +138,8 @@ pub(crate) struct Counters {
 
 impl PeerLink {
     pub(crate) fn new(link: NewLink) -> Arc<Self> {
-        let NewLink { place, name, key, endpoint, rules, networks, stack, places, domain, ends } = link;
+        let NewLink { place, name, key, endpoint, rules, networks, stack, places, domain, has_trains, ends } =
+            link;
         let ((stack, budget), (local, remote)) = (stack, ends);
         Arc::new(Self {
             place,
@@ -145,6 +153,8 @@ impl PeerLink {
             networks,
             stack,
             domain,
+            has_trains,
+            answers: Semaphore::new(1),
             local,
             remote: SocketAddr::new(remote, PORT),
             spare: Mutex::default(),
@@ -221,7 +231,7 @@ impl PeerLink {
 
     /// Opens a connection. Those that were being opened when the peer was restarted end like all others; its new process
     /// has nothing of them, and takes another.
-    async fn connect(&self) -> io::Result<TcpStream> {
+    pub(super) async fn connect(&self) -> io::Result<TcpStream> {
         loop {
             if *self.is_removed.borrow() {
                 return Err(io::ErrorKind::HostUnreachable.into());
@@ -359,9 +369,34 @@ impl PeerLink {
         relay::join(host, said, stream, &meter).await
     }
 
+    /// What is known of all that is sent to the peer; `None`: the stack has ended.
+    fn domain(&self) -> Option<DomainStatus> {
+        self.stack.domain_status(self.domain).ok()
+    }
+
+    /// The congestion window of all that is sent to the peer, bytes.
+    pub(super) fn window_to_peer(&self) -> u32 {
+        self.domain().map_or(0, |domain| domain.window)
+    }
+
+    /// Whether anything was sent to the peer that shows what the link carries.
+    pub(super) fn has_measured(&self) -> bool {
+        self.domain().is_none_or(|domain| domain.bandwidth.is_some())
+    }
+
+    /// Whether the peer's address in the tunnel is the higher one.
+    pub(super) fn is_lower(&self) -> bool {
+        self.local < self.remote.ip()
+    }
+
+    /// Whether no program uses the link.
+    pub(super) fn is_unused(&self) -> bool {
+        self.streams.open() + self.places.half_open_streams() == 0
+    }
+
     /// What is known of the forward path.
     pub(crate) fn path(&self) -> Option<PathStatus> {
-        let domain = self.stack.domain_status(self.domain).ok()?;
+        let domain = self.domain()?;
         let path = self.stack.path(self.local, self.remote.ip())?;
         let attributed = path.ledger.attributed();
         Some(PathStatus {
@@ -390,7 +425,7 @@ impl PeerLink {
 
     /// What the link carries and its minimum RTT, if anything was sent since this was last asked.
     pub(crate) fn newly_measured(&self) -> Option<(Rate, headway_units::Duration)> {
-        let bandwidth = self.stack.domain_status(self.domain).ok()?.bandwidth?;
+        let bandwidth = self.domain()?.bandwidth?;
         let path = self.stack.path(self.local, self.remote.ip())?;
         let sent = path.transmissions();
         if self.saved_at.swap(sent, Ordering::Relaxed) == sent {
@@ -433,7 +468,13 @@ impl PeerLink {
         }
         tokio::select! {
             () = self.removed() => {}
-            () = self.clone().open_spare() => {}
+            ((), ()) = async { tokio::join!(self.clone().open_spare(), self.measure()) } => {}
+        }
+    }
+
+    async fn measure(&self) {
+        if self.has_trains {
+            trains::exchange(self).await;
         }
     }
 

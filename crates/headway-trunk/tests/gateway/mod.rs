@@ -76,6 +76,19 @@ async fn every_byte_crosses_a_link_that_damages_packets() {
     }
 }
 
+/// By packet trains in both directions.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_link_carries_is_measured_before_a_program_uses_it() {
+    let pair = Pair::start("").await;
+    for gateway in [&pair.near, &pair.far] {
+        let gateway = gateway.as_ref().expect("running");
+        let rate =
+            || gateway.status().peers[0].path.as_ref().and_then(|path| path.delivery_rate_bits_per_second);
+        wait_until("a rate is known", || rate().is_some()).await;
+        assert_eq!(gateway.status().peers[0].opened_streams, 0);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_end_of_a_stream_ends_by_itself_and_a_reset_passes_through() {
     let (listener, address) = server().await;
