@@ -72,7 +72,10 @@ attach() { # host, options
   nsenter --net="/run/netns/$prefix-$host" "$headway" kernel attach --cgroup "$cgroups/$prefix-$host" --interface eth0 \
     --ready-file "$work/attached$host" "$@" >"$work/attach$host" 2>&1 &
   attached=$!
-  until [ -e "$work/attached$host" ]; do sleep 0.05; done
+  until [ -e "$work/attached$host" ]; do
+    kill -0 "$attached" 2>/dev/null || { cat "$work/attach$host" >&2; exit 1; }
+    sleep 0.05
+  done
   rm "$work/attached$host"
 }
 

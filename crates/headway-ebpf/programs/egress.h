@@ -224,24 +224,25 @@ static __always_inline void write_ended(struct __sk_buff *skb, struct segment *s
 SEC("tc")
 int headway_egress(struct __sk_buff *skb)
 {
-	__u32 outgoing = 1;
+	__u32 outgoing = 1, parts = skb->gso_segs;
 	struct segment *s = bpf_map_lookup_elem(&segments, &outgoing);
-	struct bpf_sock *sk = skb->sk;
+	struct bpf_sock *sk = skb->sk, *full = sk ? bpf_sk_fullsock(sk) : 0;
+	struct connection *c = full ? bpf_sk_storage_get(&connections, full, 0, 0) : 0;
+	/* They have no option: see reserve(). */
+	if (parts > 1 && c && c->encoding == CLASSIC) {
+		count(segmented_later);
+		return TCX_NEXT;
+	}
 	if (!s || (!sk && !ended_count) || !read_segment(skb, s))
 		return TCX_NEXT;
-	struct connection *c = 0;
 	if (s->flags & SYN) {
 		if (sk && s->hack2 && s->hack2_length == LENGTH_SYN && !(s->hack2 & 1))
 			write_path_check(skb, s);
 		return TCX_NEXT;
 	}
-	if (sk)
-		sk = bpf_sk_fullsock(sk);
-	if (sk)
-		c = bpf_sk_storage_get(&connections, sk, 0, 0);
 	if (!c)
 		write_ended(skb, s);
-	if (!sk || !c || c->encoding == PLAIN || s->flags & RST)
+	if (!c || c->encoding == PLAIN || s->flags & RST)
 		return TCX_NEXT;
 	struct path_key key;
 	path_of_segment(s, &key, true);
@@ -252,14 +253,9 @@ int headway_egress(struct __sk_buff *skb)
 		return TCX_NEXT;
 	}
 	if (path)
-		__sync_fetch_and_add(&path->sent, skb->gso_segs > 1 ? skb->gso_segs : 1);
-	if (skb->gso_segs > 1) {
-		/* The device copies the options to each part. A sum that is not there is better than a wrong one. */
+		__sync_fetch_and_add(&path->sent, parts > 1 ? parts : 1);
+	if (parts > 1) {
 		count(segmented_later);
-		if (c->encoding == CLASSIC && s->sum && !(s->sum & 1)) {
-			__u8 nops[LENGTH_SUM] = { KIND_NOP, KIND_NOP, KIND_NOP, KIND_NOP };
-			patch(skb, s, s->sum, nops, sizeof(nops));
-		}
 		return TCX_NEXT;
 	}
 	if (c->encoding == CLASSIC && s->sum && !(s->sum & 1))
@@ -267,8 +263,8 @@ int headway_egress(struct __sk_buff *skb)
 	else if (c->encoding == V2 && (s->hack2 || replace_sacks(skb, s)))
 		write_data_crcs(skb, s);
 	if (settings.send_copies && path && path->damage_seen) {
-		struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-		if (tp && keep_copy(skb, sk, s, tp->srtt_us >> 3)) {
+		struct tcp_sock *tp = bpf_skc_to_tcp_sock(full);
+		if (tp && keep_copy(skb, full, s, tp->srtt_us >> 3)) {
 			count(replay_absorbed);
 			/* Dropped, with the return value of a sent packet: otherwise TCP takes its own device for congested. */
 			return bpf_redirect(NO_INTERFACE, 0);

@@ -166,8 +166,12 @@ static __always_inline void reserve(struct bpf_sock_ops *ops)
 	if (ops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS || !(flags & SYN)) {
 		struct connection *c = connection_of(ops);
 		/* Acknowledgements are given their option by the egress program: it makes room among the SACK blocks. */
-		if (c && (ops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS || ops->skb_len > 0))
+		bool is_mss = ops->args[0] == BPF_WRITE_HDR_TCP_CURRENT_MSS;
+		if (c && (is_mss || ops->skb_len > 0))
 			room = c->encoding == V2 ? LENGTH_DATA : c->encoding == CLASSIC ? LENGTH_SUM : 0;
+		/* A device that segments copies the options to each part. A sum that is not there is better than a wrong one. */
+		if (c && c->encoding == CLASSIC && !is_mss && ops->skb_len > ops->mss_cache)
+			room = 0;
 	} else if (!(flags & ACK)) {
 		room = (settings.offer_v2 ? LENGTH_SYN : 0) + (settings.offer_classic ? LENGTH_SUM : 0);
 	} else if (ops->args[0] != BPF_WRITE_HDR_TCP_SYNACK_COOKIE) {
