@@ -490,8 +490,8 @@ fn a_transfer_after_packet_trains_starts_at_what_they_showed() {
         network.received()[1] as f64 / (600 * RATE) as f64
     };
     let rate = 8000 * RATE;
-    let trains = [14_000, 56_000];
-    assert!(share(None, &trains) > 0.5, "{}", share(None, &trains));
+    let trains = [14_000, 112_000];
+    assert!(share(None, &trains) > 0.85, "{}", share(None, &trains));
     assert!(share(None, &[]) < 0.1);
     assert!(share(Some(rate), &trains[..1]) > 0.85, "{}", share(Some(rate), &trains[..1]));
     assert!(share(Some(10 * rate), &trains) > 0.5, "a wrong rate is as none");

@@ -6,7 +6,8 @@
 //! rate, if one that the application did not limit arrives at less than half of it, and if losses leave too little of one.
 //!
 //! Where nothing is known a rate is *tried*: the path carries what the first whole window arrives at. So it does where the told rate fails.
-//! Where the application had no more to send, and the path carries more than that train shows, a longer one follows.
+//! Where the application had no more to send, and the path carries more than that train shows, a longer one follows. If it arrives at less
+//! than 7/8 of the rate that it is sent at, the path carries no more.
 
 use headway_units::{Duration, Rate};
 
@@ -17,7 +18,7 @@ use super::train::Train;
 /// The windows that may show a told rate: 10, 20 and 40 segments. At 10 Mbit/s a host that is late by 3 ms hides the rate from the first.
 const TRAINS: u32 = 3;
 /// How many times as long as the first train the second one of a rate that is tried is.
-const LONGER: u32 = 4;
+const LONGER: u32 = 8;
 
 /// A rate, and how it is tested.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,7 @@ pub(super) struct Trial {
 /// What a train shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// The path carries the told rate: this is what arrived, or what was told if that is less.
+    /// The path carries this and no more: what arrived, or what was told if that is less.
     Carries(Rate),
     /// This is what arrived; `is_last`: and no more will be known.
     Arrives { rate: Rate, is_last: bool },
@@ -105,8 +106,12 @@ impl Trial {
             return Some(Finding::Fails);
         }
         let measured = measured?;
+        let is_longer = !self.is_told && !self.may_lengthen;
         // BBR's measure of growth is a factor of 1.25; the headers, which the told rate has and the measured one has not, take the rest.
-        if self.is_told && measured.bits_per_second() >= self.rate.bits_per_second() / 4 * 3 {
+        let arrives = self.is_told && measured.bits_per_second() >= self.rate.bits_per_second() / 4 * 3;
+        // A longer train that is spread by more than the headers shows all that the path carries, as if that had been told.
+        let is_spread = is_longer && measured.bits_per_second() < self.rate.bits_per_second() / 8 * 7;
+        if arrives || is_spread {
             self.rate = self.rate.min(measured);
             return Some(Finding::Carries(self.rate));
         }
@@ -117,7 +122,7 @@ impl Trial {
         }
         // The window has grown: an application that has more to send has sent it.
         let has_more = ack.pipe > 2 * self.mss;
-        let is_last = !self.is_told && (has_more || !self.may_lengthen);
+        let is_last = !self.is_told && (has_more || is_longer);
         Some(Finding::Arrives { rate: measured, is_last })
     }
 }
@@ -193,12 +198,19 @@ mod tests {
         let found: Vec<_> = (1..=8).filter_map(|place| finding(&mut trial, place, 10_000)).collect();
         assert_eq!(found, [Finding::Arrives { rate: mbit(8), is_last: false }]);
         let rtt = Duration::from_millis(100);
-        assert!(!trial.goes_on(31_000, rtt), "the window does not hold it");
+        assert!(!trial.goes_on(63_000, rtt), "the window does not hold it");
         assert!(trial.goes_on(80_000, rtt));
-        assert_eq!((trial.rate().bits_per_second(), trial.most()), (25_600_000, 320_000));
-        let found: Vec<_> = (1..=40).filter_map(|place| finding(&mut trial, place, 40_000)).collect();
-        assert_eq!(found[0], Finding::Arrives { rate: mbit(8), is_last: true });
-        assert_eq!(found.len(), 9, "of 32 segments the rate is known");
+        assert_eq!((trial.rate().bits_per_second(), trial.most()), (51_200_000, 640_000));
+        let mut spread = trial;
+        let found: Vec<_> = (1..=80).filter_map(|place| finding(&mut spread, place, 80_000)).collect();
+        assert_eq!(
+            (found[0], found.len()),
+            (Finding::Carries(mbit(8)), 17),
+            "of 64 segments the rate is known"
+        );
+        trial.rate = mbit(9);
+        let found = (1..=80).find_map(|place| finding(&mut trial, place, 80_000));
+        assert_eq!(found, Some(Finding::Arrives { rate: mbit(8), is_last: true }), "it may carry more");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::request::Request;
 
 /// Bytes of the first train, which is an initial window of ten segments, and of the second, which follows if that one has raised the
 /// window.
-const TRAINS: [usize; 2] = [14_000, 56_000];
+const TRAINS: [usize; 2] = [14_000, 112_000];
 /// What takes longer shows nothing of use.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Where both gateways may begin, the one with the higher address waits so long for the other's trains.
