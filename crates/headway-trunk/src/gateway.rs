@@ -23,7 +23,7 @@ use crate::link::Link;
 use crate::packets::{self, Delivery, PacketQueue};
 use crate::saved_rates::{SavedRate, SavedRates, today};
 use crate::status::{ArrivedStatus, PacketStatus, PeerStatus, Status};
-use crate::stream::{AllPlaces, Budget, Links, NewLink, PORT, PeerLink, stream_profile};
+use crate::stream::{AllPlaces, Budget, Links, NewLink, PORT, PeerLink, stream_profile, trains};
 use crate::unknown_peers::UnknownPeers;
 use crate::{Config, Reloaded, TrunkError, exit, lookup, no_session};
 
@@ -343,6 +343,7 @@ impl Gateway {
                     self.spawn(async move { packets::send(&link, &queue).await });
                 }
                 self.spawn(link.clone().keep_spare());
+                self.spawn(trains::exchange(link.clone()));
                 tun::Peer { link, queues }
             })
             .collect();

@@ -8,7 +8,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::{EntryKind, OpenEntry, Target};
 use crate::request::Destination;
-use crate::stream::PeerLink;
+use crate::stream::{PeerLink, trains};
 use crate::{Config, Reloaded, TrunkError};
 
 /// An entry of the configuration.
@@ -104,12 +104,13 @@ impl Entries {
         reloaded
     }
 
-    /// Connections are opened ahead of need to those peers to which an entry leads, from now on.
+    /// Connections are opened ahead of need to those peers to which an entry leads, from now on, and the links are measured.
     fn keep_spare(&mut self) {
         let links: Vec<Arc<PeerLink>> =
             self.running.iter().map(|entry| entry.target().link.clone()).collect();
         for link in links {
-            self.tasks.spawn(link.keep_spare());
+            self.tasks.spawn(link.clone().keep_spare());
+            self.tasks.spawn(trains::exchange(link));
         }
     }
 

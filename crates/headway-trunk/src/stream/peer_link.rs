@@ -20,7 +20,6 @@ use super::{
     Budget, Early, HalfOpen, Said,
     places::{OpenStream, Places},
     relay::{self, HostEnd},
-    trains,
 };
 use crate::config::{Endpoint, Rules};
 use crate::request::{Ends, Outcome, Request};
@@ -83,7 +82,8 @@ pub(crate) struct PeerLink {
     networks: Vec<IpNet>,
     stack: Stack,
     domain: DomainId,
-    has_trains: bool,
+    /// Packet trains are still to measure the link.
+    needs_trains: AtomicBool,
     /// Of the peer's packet trains one exchange at a time is answered.
     pub(super) answers: Semaphore,
     local: IpAddr,
@@ -153,7 +153,7 @@ impl PeerLink {
             networks,
             stack,
             domain,
-            has_trains,
+            needs_trains: AtomicBool::new(has_trains),
             answers: Semaphore::new(1),
             local,
             remote: SocketAddr::new(remote, PORT),
@@ -389,6 +389,11 @@ impl PeerLink {
         self.local < self.remote.ip()
     }
 
+    /// Whether packet trains are still to measure the link: once.
+    pub(super) fn begins_trains(&self) -> bool {
+        self.needs_trains.swap(false, Ordering::Relaxed)
+    }
+
     /// Whether no program uses the link.
     pub(super) fn is_unused(&self) -> bool {
         self.streams.open() + self.places.half_open_streams() == 0
@@ -468,13 +473,7 @@ impl PeerLink {
         }
         tokio::select! {
             () = self.removed() => {}
-            ((), ()) = async { tokio::join!(self.clone().open_spare(), self.measure()) } => {}
-        }
-    }
-
-    async fn measure(&self) {
-        if self.has_trains {
-            trains::exchange(self).await;
+            () = self.clone().open_spare() => {}
         }
     }
 

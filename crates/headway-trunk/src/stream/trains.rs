@@ -4,6 +4,7 @@
 //! (`docs/congestion.md`).
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use headway_net::TcpStream;
@@ -21,8 +22,20 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Where both gateways may begin, the one with the higher address waits so long for the other's trains.
 const SECOND: Duration = Duration::from_secs(2);
 
-/// Exchanges trains with the peer once it is there, unless programs have measured the link by then.
-pub(super) async fn exchange(link: &PeerLink) {
+/// Exchanges trains with the peer once it is there, unless programs have measured the link by then. Of several calls the first does.
+pub(crate) async fn exchange(link: Arc<PeerLink>) {
+    if !link.begins_trains() {
+        return;
+    }
+    tokio::select! {
+        () = link.removed() => {}
+        exchanged = when_connected(&link) => if let Err(error) = exchanged {
+            tracing::debug!(peer = link.name, %error, "what the link carries was not measured");
+        },
+    }
+}
+
+async fn when_connected(link: &PeerLink) -> io::Result<()> {
     if !link.is_lower() {
         sleep(SECOND).await;
     }
@@ -33,11 +46,7 @@ pub(super) async fn exchange(link: &PeerLink) {
             Err(_) => sleep(PAUSE).await,
         }
     };
-    if !link.has_measured()
-        && let Err(error) = begin(link, stream).await
-    {
-        tracing::debug!(peer = link.name, %error, "what the link carries was not measured");
-    }
+    if link.has_measured() { Ok(()) } else { begin(link, stream).await }
 }
 
 async fn begin(link: &PeerLink, mut stream: TcpStream) -> io::Result<()> {
