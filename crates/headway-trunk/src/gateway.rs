@@ -453,8 +453,7 @@ impl Gateway {
     pub async fn close(mut self) -> Result<(), TrunkError> {
         self.lock_entries().abort();
         let links = self.links.all();
-        let open: usize =
-            links.iter().map(|link| link.streams.open() + link.places.half_open_streams()).sum();
+        let open: usize = links.iter().map(|link| link.places.in_use()).sum();
         if open > 0 {
             tracing::info!(streams = open, "stopping: what they have written has {GRACE:?} to arrive");
         }

@@ -396,7 +396,7 @@ impl PeerLink {
 
     /// Whether no program uses the link.
     pub(super) fn is_unused(&self) -> bool {
-        self.streams.open() + self.places.half_open_streams() == 0
+        self.places.in_use() == 0
     }
 
     /// What is known of the forward path.

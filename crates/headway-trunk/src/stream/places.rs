@@ -111,6 +111,11 @@ impl Places {
         self.half_open.may_begin((self.peer, side), client)
     }
 
+    /// How many streams are open or half-open, from before their first byte on.
+    pub(crate) fn in_use(&self) -> usize {
+        self.open.lock()[self.peer].streams + self.half_open_streams()
+    }
+
     /// How many are half-open.
     pub(crate) fn half_open_streams(&self) -> usize {
         self.half_open.count(self.peer)
