@@ -384,7 +384,7 @@ impl PeerLink {
         self.domain().is_none_or(|domain| domain.bandwidth.is_some())
     }
 
-    /// Whether the peer's address in the tunnel is the higher one.
+    /// Whether our address in the tunnel is lower than the peer's.
     pub(super) fn is_lower(&self) -> bool {
         self.local < self.remote.ip()
     }
