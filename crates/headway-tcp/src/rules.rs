@@ -26,6 +26,8 @@ rules! {
     Allowance "allowance",
     /// The receiver's count explains losses.
     Credits "credits",
+    /// Where losses raise the question whether the path damages packets, less is sent until it is answered.
+    Deliberate "deliberate",
     /// `ProbeBW_DOWN` drains long paths in time.
     DownGain "down-gain",
     /// A round-trip time that equals the minimum postpones ProbeRTT.

@@ -85,6 +85,7 @@ impl Counts {
                     duplicate: pipe % 3 == 0,
                     retransmitted: in_recovery,
                     damages: pipe % 5 == 0,
+                    asks_for_less: pipe % 7 == 0,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),
                         interval: Duration::from_micros(u64::from(micros) + 1),

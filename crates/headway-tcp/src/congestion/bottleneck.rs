@@ -38,6 +38,8 @@ pub(super) struct Bottleneck<C> {
     pub(super) intact: u64,
     /// A packet has arrived damaged.
     damages: bool,
+    /// What ACKs say.
+    pub(super) asks_for_less: bool,
     next: u64,
     next_send: Instant,
     link_free: Instant,
@@ -79,6 +81,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             longest: 0,
             intact: 0,
             damages: false,
+            asks_for_less: false,
             next: 0,
             next_send: Instant::ZERO,
             link_free: Instant::ZERO,
@@ -211,6 +214,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             duplicate: false,
             retransmitted: false,
             damages: self.damages,
+            asks_for_less: self.asks_for_less,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,
                 interval: sending.max(acknowledging),

@@ -30,6 +30,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         duplicate: false,
         retransmitted: false,
         damages: false,
+        asks_for_less: false,
         rate: None,
     }
 }

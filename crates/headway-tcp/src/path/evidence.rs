@@ -55,6 +55,11 @@ impl Evidence {
         }
     }
 
+    /// Whether sending less would show if it does.
+    pub(super) fn asks(&self) -> bool {
+        self.experiment.as_ref().is_some_and(|experiment| experiment.asks())
+    }
+
     /// Whether the path damages packets.
     pub(super) fn counts(&self, now: Instant) -> bool {
         self.experiment.as_ref().is_some_and(|experiment| experiment.is_proven())

@@ -2,24 +2,33 @@
 //!
 //! A queue, a router or a policer drops what is too much. So what is lost while the volume in flight is at most half of what
 //! the path has carried without a queue was not too much, again and again. That is as good a sign of damage as a
-//! report, and needs none. Volumes vary by themselves: slow start doubles them, and a sender that answers losses halves them.
+//! report, and needs none. Volumes vary by themselves: slow start doubles them, and a sender that answers losses halves them. Where
+//! losses raise the question and no small volume answers it, the sender is asked for some ([`Experiment::asks`]).
 //!
-//! Wald's sequential probability ratio test compares [`DAMAGES`] of lost packets with [`CLEAN`]. Runs of losses count once.
+//! Wald's sequential probability ratio test compares a loss of 1 % with one of an eighth of that. Runs of losses count once.
 
 /// Volumes are told apart by quarter octaves of segments, up to 2^22.
 const PLACES: usize = 88;
-/// Volumes this number of places apart differ by a factor of two at least.
-const HALF: usize = 5;
+/// Volumes this number of places apart differ by a factor of two, to a quarter octave.
+const HALF: usize = 4;
 /// The number of arrivals that show that the path carries a volume.
 const CARRIED: u16 = 8;
 /// Evidence: parts of a bit.
 const BIT: i32 = 1 << 8;
-/// log2(2 % / 0.5 %): what a run of losses says for damage. 2 % is what BBR tolerates: of less nothing follows.
-const LOST: i32 = 2 * BIT;
-/// log2((1 - 0.5 %) / (1 - 2 %)) = 0.0219: what an arrival says against it.
-const ARRIVED: i32 = 6;
-/// It is decided at ten bits: an error of 2^-10 where losses are independent, five runs of losses at least.
+/// log2(1 % / 0.125 %): what a run of losses says for damage.
+const LOST: i32 = 3 * BIT;
+/// log2((1 - 0.125 %) / (1 - 1 %)) = 0.0127, and a little more, so that of half a percent nothing follows: what an arrival says
+/// against it.
+const ARRIVED: i32 = BIT / 64;
+/// It is decided at ten bits: an error of 2^-10 where losses are independent, four runs of losses at least.
 const DECISION: i32 = 10 * BIT;
+/// Small volumes are asked for if of those below the largest that the path carried this number of segments was lost, and a
+/// [`SUSPECT_PART`] of all.
+const SUSPECT: u32 = 8;
+const SUSPECT_PART: u32 = 64;
+/// For this number of segments at most, and later a [`BUDGET_PART`] of what arrives.
+const BUDGET: u32 = 1024;
+const BUDGET_PART: u32 = 64;
 /// A path damages no segments any more when this number arrived in a row while no queue stood: with a loss rate of 1 % 20 of them
 /// would have been lost.
 const OVER: u32 = 2048;
@@ -38,11 +47,23 @@ pub(super) struct Experiment {
     /// Arrivals since the last loss.
     since_loss: u32,
     proven: bool,
+    /// Small volumes are asked for.
+    asks: bool,
+    /// Parts of segments for which they may be.
+    budget: u32,
 }
 
 impl Default for Experiment {
     fn default() -> Self {
-        Self { arrived: [0; PLACES], lost: [0; PLACES], evidence: [0; PLACES], since_loss: 0, proven: false }
+        Self {
+            arrived: [0; PLACES],
+            lost: [0; PLACES],
+            evidence: [0; PLACES],
+            since_loss: 0,
+            proven: false,
+            asks: false,
+            budget: BUDGET * BUDGET_PART,
+        }
     }
 }
 
@@ -54,6 +75,11 @@ impl Experiment {
         self.arrived[place] = self.arrived[place].saturating_add(arrived).min(MOST);
         self.weigh(place, -ARRIVED * i32::from(arrived));
         self.since_loss = self.since_loss.saturating_add(segments);
+        self.budget = if self.asks {
+            self.budget.saturating_sub(segments.saturating_mul(BUDGET_PART))
+        } else {
+            self.budget.saturating_add(segments).min(BUDGET * BUDGET_PART)
+        };
         if self.since_loss >= OVER {
             *self = Self { arrived: self.arrived, since_loss: OVER, ..Self::default() };
         } else {
@@ -87,20 +113,40 @@ impl Experiment {
     fn judge(&mut self) {
         let evidence: i32 = self.evidence.iter().take(self.low()).map(|&bits| i32::from(bits)).sum();
         self.proven |= evidence >= DECISION;
+        let [sent, lost] = self.below(self.carried());
+        let enough = if self.asks { 0 } else { BUDGET * BUDGET_PART / 2 };
+        self.asks = !self.proven
+            && lost >= SUSPECT
+            && lost * SUSPECT_PART >= sent
+            && evidence > -DECISION / 2
+            && self.budget > enough;
     }
 
-    /// The number of volumes that are at most half of what the path has carried.
+    /// The place of the largest volume that the path has carried.
+    fn carried(&self) -> usize {
+        self.arrived.iter().rposition(|arrived| *arrived >= CARRIED).unwrap_or(0)
+    }
+
+    /// The number of volumes that are at most half of that.
     fn low(&self) -> usize {
-        let carried = self.arrived.iter().rposition(|arrived| *arrived >= CARRIED);
-        carried.map_or(0, |carried| carried.saturating_sub(HALF - 1))
+        self.carried().saturating_sub(HALF - 1)
     }
 
     /// Segments sent with such a volume in flight: how many were sent, and how many of them were lost.
     pub(super) fn below_half(&self) -> [u32; 2] {
-        let sum =
-            |segments: &[u16]| segments.iter().take(self.low()).map(|&some| u32::from(some)).sum::<u32>();
+        self.below(self.low())
+    }
+
+    /// The same of the first `places` volumes.
+    fn below(&self, places: usize) -> [u32; 2] {
+        let sum = |segments: &[u16]| segments.iter().take(places).map(|&some| u32::from(some)).sum::<u32>();
         let lost = sum(&self.lost);
         [sum(&self.arrived) + lost, lost]
+    }
+
+    /// Whether sending less would show what loses packets.
+    pub(super) fn asks(&self) -> bool {
+        self.asks
     }
 
     /// Whether the path loses packets that its load does not explain.
@@ -145,7 +191,7 @@ mod tests {
         let mut experiment = Experiment::default();
         send(&mut experiment, 40, 60, 10);
         assert!(!experiment.is_proven(), "that may be all that the path carries");
-        send(&mut experiment, 79, 8, 0);
+        send(&mut experiment, 75, 8, 0);
         assert!(!experiment.is_proven(), "not twice as much");
         send(&mut experiment, 128, 8, 0);
         assert!(experiment.is_proven());
@@ -175,12 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn few_losses_are_not_enough_and_tolerated_ones_no_proof() {
+    fn few_losses_are_not_enough_and_rare_ones_no_proof() {
         let mut experiment = Experiment::default();
         send(&mut experiment, 100, 100, 0);
-        send(&mut experiment, 10, 16, 4);
-        assert!(!experiment.is_proven(), "four");
-        experiment.on_lost(10, true);
+        send(&mut experiment, 10, 12, 4);
+        assert!(!experiment.is_proven(), "three");
         experiment.on_lost(10, true);
         assert!(experiment.is_proven());
         let mut experiment = Experiment::default();
@@ -200,9 +245,9 @@ mod tests {
         assert!(experiment.is_proven());
         send(&mut experiment, 100, 1, 0);
         assert!(!experiment.is_proven());
-        send(&mut experiment, 10, 25, 5);
+        send(&mut experiment, 10, 15, 5);
         assert!(!experiment.is_proven(), "it has to be shown anew");
-        send(&mut experiment, 10, 25, 5);
+        send(&mut experiment, 10, 5, 5);
         assert!(experiment.is_proven());
     }
 
@@ -218,11 +263,63 @@ mod tests {
     fn older_losses_count_half() {
         let mut experiment = Experiment::default();
         send(&mut experiment, 100, 100, 0);
-        send(&mut experiment, 10, 4, 1);
+        send(&mut experiment, 10, 3, 1);
         experiment.halve();
-        send(&mut experiment, 10, 2, 1);
-        assert!(!experiment.is_proven(), "four");
+        send(&mut experiment, 10, 1, 1);
+        assert!(!experiment.is_proven(), "two and a half");
         send(&mut experiment, 10, 1, 1);
         assert!(experiment.is_proven());
+    }
+
+    /// One that has carried 100 segments, and lost eight of 160 with 80 in flight.
+    fn questioned() -> Experiment {
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 80, 140, 20);
+        assert!(!experiment.asks(), "seven are few");
+        send(&mut experiment, 80, 20, 20);
+        experiment
+    }
+
+    #[test]
+    fn losses_of_what_the_path_has_carried_ask_for_less() {
+        let mut experiment = questioned();
+        assert!(experiment.asks() && !experiment.is_proven());
+        send(&mut experiment, 40, 40, 10);
+        assert!(!experiment.asks() && experiment.is_proven(), "what is less is lost too");
+        let mut experiment = questioned();
+        send(&mut experiment, 40, 319, 0);
+        assert!(experiment.asks(), "{experiment:?}");
+        send(&mut experiment, 40, 1, 0);
+        assert!(!experiment.asks() && !experiment.is_proven(), "what is less is not");
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 1000, 50);
+        assert!(!experiment.asks(), "of what the path may not carry");
+        let mut experiment = Experiment::default();
+        send(&mut experiment, 100, 100, 0);
+        send(&mut experiment, 80, 4000, 100);
+        assert!(!experiment.asks(), "one percent");
+    }
+
+    #[test]
+    fn it_asks_for_a_part_of_what_is_sent_at_most() {
+        let mut experiment = questioned();
+        send(&mut experiment, 80, 2000, 20);
+        let mut experiment = Experiment { budget: BUDGET * BUDGET_PART, asks: true, ..experiment };
+        let mut arrivals_until = |volume, nth, asks| {
+            let mut arrivals = 0;
+            for segment in 1..100_000 {
+                let lost = u32::from(segment % nth == 0);
+                send(&mut experiment, volume, 1, lost);
+                arrivals += 1 - lost;
+                if experiment.asks() == asks {
+                    break;
+                }
+            }
+            arrivals
+        };
+        assert_eq!(arrivals_until(40, 200, false), BUDGET, "half of a percent answers nothing");
+        assert_eq!(arrivals_until(80, 20, true), BUDGET / 2 * BUDGET_PART + 1);
+        assert_eq!(arrivals_until(40, 200, false), BUDGET / 2 + 1);
     }
 }

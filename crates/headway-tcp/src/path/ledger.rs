@@ -215,6 +215,14 @@ impl CauseLedger {
         self.own || self.evidence.counts(self.now)
     }
 
+    /// Whether losses at an empty queue may be damage, which sending less would show.
+    pub(crate) fn asks_for_less(&self) -> bool {
+        self.evidence.asks()
+            && !self.damages()
+            && self.queue.as_deref().is_some_and(Queue::is_empty)
+            && self.rules_off.hold(Rule::Deliberate)
+    }
+
     /// Whether packets wait in a queue that the sender does not keep: others use the path, or its delay varies.
     pub fn sees_others(&self) -> bool {
         self.queue.as_deref().is_some_and(Queue::is_of_others)
@@ -591,6 +599,34 @@ mod tests {
         assert!(damages(100, 100));
         assert!(!damages(200, 100), "the queue may have dropped them");
         assert!(!damages(100, 200), "the queue held them");
+    }
+
+    /// 2 % are lost with 30 segments in flight, of 40 that the path has carried.
+    #[test]
+    fn losses_at_an_empty_queue_ask_for_less_until_damage_is_known() {
+        let lost = |rtt| {
+            let mut ledger = CauseLedger::default();
+            sample(&mut ledger, 100);
+            ledger.attribute(at_rate(1), 0);
+            survive(&mut ledger, [0, 20, 0], rtt);
+            ledger.on_survived([0, 20, 0], 40);
+            for run in 1..=8 {
+                ledger.on_survived([0, 49, 0], 30);
+                ledger.attribute(Missing { volume: 30, ..at_rate(3 * run) }, 0);
+            }
+            ledger
+        };
+        assert!(!lost(200).asks_for_less(), "the queue may have dropped them");
+        let asks = |change: fn(&mut CauseLedger)| {
+            let mut ledger = lost(100);
+            change(&mut ledger);
+            ledger.asks_for_less()
+        };
+        assert!(asks(|_| ()));
+        assert!(!asks(|ledger| sample(ledger, 200)), "now others keep a queue");
+        assert!(!asks(|ledger| ledger.on_reported(SEGMENT)));
+        assert!(!asks(|ledger| ledger.set_own(true)));
+        assert!(!asks(|ledger| ledger.set_rules(RulesOff::NONE.with(Rule::Deliberate))));
     }
 
     #[test]

@@ -32,6 +32,7 @@
 //! 10. The send quantum is at least one segment, not two.
 //! 11. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
 //!     it has while a queue stands.
+//! 12. Where the ledger asks for less, ProbeRTT begins at once and lasts until it asks no more. What is lost meanwhile lowers no bound.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -220,7 +221,7 @@ impl Bbr {
             return;
         }
         // AdaptLowerBoundsFromCongestion: "Once per round trip respond to congestion".
-        if self.bounds.loss_in_round && !self.state.accelerates() {
+        if self.bounds.loss_in_round && !self.state.accelerates() && !self.experiments() {
             self.bounds.lower(self.model.max_bw(), self.cwnd);
         }
         self.bounds.loss_in_round = false;
@@ -335,6 +336,7 @@ impl CongestionControl for Bbr {
         if ack.damages {
             self.reconsider_startup();
         }
+        self.probe_rtt.asked = ack.asks_for_less;
         self.usage.on_ack(ack);
         if self.model.delay.min_rtt.is_none()
             && let Some(rtt) = ack.rtt

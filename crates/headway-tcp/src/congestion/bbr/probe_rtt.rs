@@ -18,6 +18,8 @@ pub(super) struct ProbeRtt {
     /// MarkConnectionAppLimited: samples of segments sent up to this delivered count measure the probe,
     /// not the path.
     limited: (u64, u64),
+    /// To send less would show whether the path damages packets.
+    pub(super) asked: bool,
 }
 
 impl ProbeRtt {
@@ -35,7 +37,11 @@ impl ProbeRtt {
 impl Bbr {
     /// CheckProbeRTT.
     pub(super) fn check_probe_rtt(&mut self, signal: &Signal<'_>) {
-        if self.state != State::ProbeRtt && self.model.delay.expired && !self.idle_restart {
+        let asked = self.probe_rtt.asked && self.full_pipe.reached;
+        if self.state != State::ProbeRtt && (self.model.delay.expired || asked) && !self.idle_restart {
+            if asked {
+                self.bounds.forget_short_term();
+            }
             self.cycle.cut_short = self.state == State::Up || self.cycle.ack_phase == AckPhase::ProbeStopping;
             self.save_cwnd();
             self.state = State::ProbeRtt;
@@ -71,9 +77,14 @@ impl Bbr {
         }
     }
 
+    /// Whether less is sent to find out what loses packets.
+    pub(super) fn experiments(&self) -> bool {
+        self.state == State::ProbeRtt && self.probe_rtt.asked
+    }
+
     /// CheckProbeRTTDone.
     pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
-        if self.probe_rtt.done.is_some_and(|done| now > done) {
+        if self.probe_rtt.done.is_some_and(|done| now > done) && !self.probe_rtt.asked {
             // "schedule next ProbeRTT".
             self.model.delay.probe_stamp = now;
             self.restore_cwnd();

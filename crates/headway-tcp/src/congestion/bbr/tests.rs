@@ -407,6 +407,32 @@ fn a_probe_rtt_that_a_pause_interrupts_is_over() {
     assert_eq!(bbr.state, State::Cruise);
 }
 
+/// 2 % are lost. Half of what the path carries is in flight until the question is answered, and losses are not answered meanwhile.
+#[test]
+fn what_is_asked_for_less_sends_half() {
+    let mut path = path(1000);
+    path.asks_for_less = true;
+    path.run(300);
+    assert_eq!(path.control.state, State::Startup, "what the path carries is not known");
+    path.asks_for_less = false;
+    path.run(2700);
+    path.fate = |number| if number.is_multiple_of(50) { Fate::Lost } else { Fate::Arrives };
+    path.asks_for_less = true;
+    path.run(500);
+    for _ in 0..2000 {
+        path.run(1);
+        assert_eq!(path.control.state, State::ProbeRtt);
+        assert!((60 * MSS..=63 * MSS).contains(&path.control.window()), "{}", path.control.window());
+    }
+    path.fate = |_| Fate::Arrives;
+    path.run(300);
+    path.asks_for_less = false;
+    path.run(50);
+    assert_eq!(path.control.state, State::Cruise);
+    let used = path.run(2000);
+    assert!(used >= 90, "{used} %");
+}
+
 #[test]
 fn before_anything_is_known_the_initial_window_sets_the_rate() {
     let mut bbr = Bbr::new(&setup(10));

@@ -53,6 +53,7 @@ impl RecoveryContext<'_> {
             duplicate: false,
             retransmitted: ack.acknowledged.retransmitted,
             damages: false,
+            asks_for_less: false,
             rate: None,
         });
     }

@@ -85,6 +85,7 @@ impl Feed {
             duplicate: false,
             retransmitted: false,
             damages: false,
+            asks_for_less: false,
             rate: Some(RateSample {
                 delivered: rate * 100 / 8,
                 interval: RTT,

@@ -369,6 +369,7 @@ impl RecoveryEngine for Rack {
                 duplicate,
                 retransmitted: ack.acknowledged.retransmitted,
                 damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
+                asks_for_less: cx.ledger.as_deref().is_some_and(CauseLedger::asks_for_less),
                 rate,
             });
             let load = cx.domain.control().load();
