@@ -9,8 +9,8 @@
 
 /// Volumes are told apart by quarter octaves of segments, up to 2^22.
 const PLACES: usize = 88;
-/// Volumes this number of places apart differ by a factor of two, to a quarter octave.
-const HALF: usize = 4;
+/// Volumes this number of places apart differ by a factor of two at least.
+const HALF: usize = 5;
 /// The number of arrivals that show that the path carries a volume.
 const CARRIED: u16 = 8;
 /// Evidence: parts of a bit.
@@ -191,7 +191,7 @@ mod tests {
         let mut experiment = Experiment::default();
         send(&mut experiment, 40, 60, 10);
         assert!(!experiment.is_proven(), "that may be all that the path carries");
-        send(&mut experiment, 75, 8, 0);
+        send(&mut experiment, 79, 8, 0);
         assert!(!experiment.is_proven(), "not twice as much");
         send(&mut experiment, 128, 8, 0);
         assert!(experiment.is_proven());

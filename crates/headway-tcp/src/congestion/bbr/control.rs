@@ -28,6 +28,8 @@ const TRAIN_GAIN: u32 = 8;
 const LONG: Duration = Duration::from_millis(50);
 /// "ProbeRTTCwndGain = 0.5".
 const PROBE_RTT_CWND_GAIN: u64 = 50;
+/// Half of what the path carries, less what the ledger's classes of volumes are wide (a quarter octave), is 0.42.
+const EXPERIMENT_CWND_GAIN: u64 = 40;
 
 impl Bbr {
     /// The table of 5.6.1.
@@ -132,7 +134,8 @@ impl Bbr {
 
     /// 5.6.4.5, ProbeRTTCwnd.
     pub(super) fn probe_rtt_cwnd(&self) -> u32 {
-        self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).max(self.min_pipe_cwnd())
+        let gain = if self.probe_rtt.asked { EXPERIMENT_CWND_GAIN } else { PROBE_RTT_CWND_GAIN };
+        self.bdp_multiple(self.bw, gain).max(self.min_pipe_cwnd())
     }
 
     /// 5.6.4.4, SaveCwnd: "the latest C.cwnd unmodulated by loss recovery or ProbeRTT".
