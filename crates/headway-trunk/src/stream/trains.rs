@@ -90,3 +90,43 @@ pub(crate) async fn answer(link: &PeerLink, mut stream: TcpStream) -> io::Result
 fn shows_more(link: &PeerLink, before: u32) -> bool {
     link.is_unused() && link.window_to_peer() > before
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::super::linked::{Linked, soon};
+    use super::*;
+
+    #[tokio::test]
+    async fn one_exchange_is_answered_at_a_time() {
+        let linked = Linked::new();
+        let (mut first, answering) = linked.connect().await;
+        let (mut second, refused) = linked.connect().await;
+        let peer = async {
+            first.write_all(&[0; TRAINS[0]]).await.expect("open");
+            // The first is being answered.
+            first.read_exact(&mut [0; TRAINS[0]]).await.expect("a train");
+            answer(&linked.far, refused).await.expect("a reset is no error");
+            let error = second.read_u8().await.expect_err("a reset");
+            assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+            first.shutdown().await.expect("open");
+        };
+        let (answered, ()) = soon(async { tokio::join!(answer(&linked.far, answering), peer) }).await;
+        answered.expect("an end");
+        assert_eq!(linked.far.answers.available_permits(), 1, "the next may come");
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_stops_in_the_middle_of_a_train_is_given_up() {
+        let linked = Linked::new();
+        let (mut stalled, answering) = linked.connect().await;
+        stalled.write_all(&[0; 1000]).await.expect("open");
+        tokio::time::pause();
+        let begun = Instant::now();
+        let error = answer(&linked.far, answering).await.expect_err("the deadline");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() >= DEADLINE);
+        assert_eq!(linked.far.answers.available_permits(), 1, "the next may come");
+    }
+}
