@@ -32,7 +32,7 @@ const BUDGET_PART: u32 = 64;
 /// A path damages no segments any more when this number arrived in a row while no queue stood: with a loss rate of 1 % 20 of them
 /// would have been lost.
 const OVER: u32 = 2048;
-/// More arrivals of a volume are not counted.
+/// Where as many of a volume were counted, they count half.
 const MOST: u16 = 4096;
 
 /// See the module's documentation.
@@ -71,8 +71,8 @@ impl Experiment {
     /// Segments sent with `volume` segments in flight arrived, intact or not, while no queue stood.
     pub(super) fn on_survived(&mut self, volume: u32, segments: u32) {
         let place = place_of(volume);
-        let arrived = u16::try_from(segments).unwrap_or(MOST);
-        self.arrived[place] = self.arrived[place].saturating_add(arrived).min(MOST);
+        let arrived = u16::try_from(segments).unwrap_or(MOST).min(MOST);
+        self.count(place, [arrived, 0]);
         self.weigh(place, -ARRIVED * i32::from(arrived));
         self.since_loss = self.since_loss.saturating_add(segments);
         self.budget = if self.asks {
@@ -90,12 +90,22 @@ impl Experiment {
     /// A segment sent with `volume` segments in flight was lost while no queue stood; `begins_run`: the one before it was not.
     pub(super) fn on_lost(&mut self, volume: u32, begins_run: bool) {
         let place = place_of(volume);
-        self.lost[place] = self.lost[place].saturating_add(1).min(MOST);
+        self.count(place, [0, 1]);
         self.since_loss = 0;
         if begins_run {
             self.weigh(place, LOST);
             self.judge();
         }
+    }
+
+    /// Counts segments of a volume; where they become many, earlier ones count half, and so the share that is lost stays true.
+    fn count(&mut self, place: usize, [arrived, lost]: [u16; 2]) {
+        if self.arrived[place].max(self.lost[place]) >= MOST {
+            self.arrived[place] /= 2;
+            self.lost[place] /= 2;
+        }
+        self.arrived[place] += arrived;
+        self.lost[place] += lost;
     }
 
     /// No volume says more than twice what decides.
@@ -299,6 +309,8 @@ mod tests {
         send(&mut experiment, 100, 100, 0);
         send(&mut experiment, 80, 4000, 100);
         assert!(!experiment.asks(), "one percent");
+        send(&mut experiment, 80, 50_000, 100);
+        assert!(!experiment.asks(), "however many are sent");
     }
 
     #[test]
