@@ -417,6 +417,9 @@ fn what_is_asked_for_less_sends_less_than_half() {
     path.asks_for_less = false;
     path.run(2700);
     path.fate = |number| if number.is_multiple_of(50) { Fate::Lost } else { Fate::Arrives };
+    // As losses have left them.
+    path.control.bounds.bw_shortterm = 4_000_000;
+    path.control.bounds.inflight_shortterm = 30 * MSS;
     path.asks_for_less = true;
     path.run(500);
     for _ in 0..2000 {
