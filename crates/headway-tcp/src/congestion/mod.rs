@@ -81,7 +81,7 @@ pub struct Ack {
     pub retransmitted: bool,
     /// Whether the path is known to damage packets.
     pub damages: bool,
-    /// Whether it may: to send at most half of what it carries would show it.
+    /// Whether at most half of what the path carries should be in flight, which would show if it damages packets.
     pub asks_for_less: bool,
     /// The delivery-rate sample, if measured.
     pub rate: Option<RateSample>,
