@@ -1,5 +1,6 @@
 //! Purely silent loss: nothing is reported. The operator may say that the path is theirs; otherwise it is found out.
 
+use headway_link::QueueLimit;
 use headway_sim::Content;
 use headway_sim::race::{Scenario, TcpSender, run};
 use headway_units::Duration;
@@ -48,4 +49,18 @@ fn what_loses_a_little_is_found_out_on_purpose() {
         [(true, "none"), (false, "none"), (false, "deliberate")].map(|(own, off)| total(own, off));
     println!("{owner:.1} s on a path of one's own, {guest:.1} s otherwise, {without:.1} s without the rule");
     assert!(guest < 1.1 * owner && without > 1.1 * guest, "{owner:.1}, {guest:.1} and {without:.1} s");
+}
+
+/// A probe's own queue is long for several round trips. What the path loses meanwhile lowers no bound.
+#[test]
+fn what_the_path_loses_at_a_long_queue_slows_no_one_down() {
+    let total = |rules_off: &str| {
+        let mut scenario = scenario(true, 10, "20%");
+        scenario.forward.queue = QueueLimit::Packets(17);
+        scenario.features.set_rules_off(rules_off.parse().expect("rules"));
+        (1..=4).map(|seed| seconds(&scenario, 20_000_000, seed)).sum::<f64>()
+    };
+    let [with, without] = ["none", "long-queue"].map(total);
+    println!("{with:.1} s, {without:.1} s without the rule");
+    assert!(without > 1.04 * with, "{with:.1} and {without:.1} s");
 }

@@ -38,6 +38,8 @@ rules! {
     FirstTrain "first-train",
     /// Before anything is known of damage, losses do not end Startup while the rate grows.
     Growth "growth",
+    /// At a long queue too, what the path loses passed the bottleneck.
+    LongQueue "long-queue",
     /// The loss of a part of a segment counts as that of a segment.
     LostBlock "lost-block",
     /// What a probe for bandwidth showed is used before the next.

@@ -24,6 +24,9 @@ pub(crate) enum Cause {
     /// It did not arrive. The path damages packets, and nothing speaks for congestion; whether it passed the
     /// bottleneck is not known.
     Silent,
+    /// The queue is long, and may have overflowed: to be answered like congestion. But the path loses as many, so it counts as one
+    /// that passed the bottleneck.
+    Either,
     /// A queue overflowed.
     Congestion,
     /// There is no evidence of damage on the path: to be answered like congestion.
@@ -329,6 +332,10 @@ impl CauseLedger {
                 self.total.damage += 1;
                 self.take_for_damaged(missing.bytes);
             }
+            Cause::Either => {
+                self.total.congestion += 1;
+                self.take_for_damaged(missing.bytes);
+            }
             Cause::Congestion => self.total.congestion += 1,
             Cause::Unknown => self.total.unknown += 1,
         }
@@ -365,7 +372,8 @@ impl CauseLedger {
             _ if !self.damages() => Cause::Unknown,
             SilentCause::Damage => Cause::Damage,
             SilentCause::Unlearnt => Cause::Silent,
-            SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
+            SilentCause::Either if !beside_others => Cause::Either,
+            SilentCause::Either | SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
         }
     }
 
@@ -579,6 +587,27 @@ mod tests {
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
             survive(&mut ledger, [0, 400, 0], 110);
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
+        }
+    }
+
+    #[test]
+    fn at_a_long_queue_it_may_be_either_unless_others_keep_the_queue() {
+        for (own, beside_others) in [(false, Cause::Congestion), (true, Cause::Either)] {
+            let mut ledger = CauseLedger::default();
+            ledger.set_own(own);
+            ledger.on_reported(SEGMENT);
+            ledger.advance(Instant::ZERO, delay(100));
+            for order in 1..=20 {
+                ledger.on_intact(99 * SEGMENT);
+                survive(&mut ledger, [0, 9, 0], 100);
+                ledger.attribute(at_rate(10 * order), 0);
+            }
+            survive(&mut ledger, [0, 0, 20], 150);
+            let causes = [0; 3].map(|_| attribute(&mut ledger));
+            assert_eq!(causes, [Cause::Either, Cause::Either, Cause::Congestion], "a tenth of 20");
+            survive(&mut ledger, [0, 400, 0], 110);
+            survive(&mut ledger, [0, 0, 40], 150);
+            assert_eq!(attribute(&mut ledger), beside_others, "own {own}");
         }
     }
 

@@ -66,6 +66,8 @@ pub(super) enum SilentCause {
     Damage,
     /// Too little is known of the path, and nothing speaks for congestion.
     Unlearnt,
+    /// The queue is long, so it may have overflowed; but the path loses as many.
+    Either,
     /// More than that.
     Excess,
     /// The path loses so few that the controller tolerates them.
@@ -85,6 +87,8 @@ pub(super) struct SilentLosses {
     is_hidden: bool,
     /// Losses that may be taken for damage now, while the queue is short.
     allowance: u64,
+    /// Losses at a long queue that the path may have caused.
+    passed: u64,
     /// The number of the last lost transmission.
     last_lost: Option<u64>,
     rules_off: RulesOff,
@@ -95,7 +99,7 @@ impl SilentLosses {
     /// queue was.
     pub(super) fn on_survived(&mut self, segments: [u32; 3], short: bool, now: Instant) {
         if !short {
-            return;
+            return self.refill_passed(segments.iter().sum());
         }
         let [below, at, above] = segments;
         if let Some(test) = &mut self.test {
@@ -118,7 +122,12 @@ impl SilentLosses {
         let begins_run = self.begins_run(order);
         self.last_lost = Some(order);
         if !short {
-            return SilentCause::Excess;
+            self.refill_passed(1);
+            if self.passed < ONE || self.depend(now) {
+                return SilentCause::Excess;
+            }
+            self.passed -= ONE;
+            return SilentCause::Either;
         }
         if begins_run {
             self.test.get_or_insert_default().on_run(load, late, now, rtt);
@@ -197,6 +206,18 @@ impl SilentLosses {
         }
     }
 
+    /// That many segments were resolved at a long queue. None may be the path's where little is learnt of it, or its queue never
+    /// varies.
+    fn refill_passed(&mut self, segments: u32) {
+        if self.assumes() || !self.rules_off.hold(Rule::LongQueue) {
+            self.passed = 0;
+            return;
+        }
+        let Tally { sent, lost, .. } = self.learnt;
+        let share = (u64::from(lost) * ONE / u64::from(sent)).min(MOST);
+        self.passed = (self.passed + u64::from(segments) * share).min(self.deepest());
+    }
+
     /// The most that the allowance holds.
     fn deepest(&self) -> u64 {
         DEPTH_RUNS * self.learnt.run()
@@ -241,8 +262,8 @@ mod tests {
                     self.losses.on_survived(one(load), short, Instant::ZERO);
                 } else {
                     match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO, RTT) {
-                        SilentCause::Excess | SilentCause::Tolerated => excess += 1,
                         SilentCause::Damage | SilentCause::Unlearnt => damage += 1,
+                        _ => excess += 1,
                     }
                 }
             }
@@ -290,6 +311,37 @@ mod tests {
         assert!(damage < 100, "{damage} of 200, where 1 % was learnt");
     }
 
+    /// Of 1000 segments, a quarter of which is lost at a long queue, those that the path may have lost.
+    fn either(path: &mut Path) -> usize {
+        (1..=1000)
+            .filter(|segment| {
+                path.order += 1;
+                if segment % 4 > 0 {
+                    path.losses.on_survived(one(Load::Above), false, Instant::ZERO);
+                    return false;
+                }
+                let lost = missing(Load::Above, path.order);
+                path.losses.on_lost(lost, false, 0, Instant::ZERO, RTT) == SilentCause::Either
+            })
+            .count()
+    }
+
+    #[test]
+    fn of_what_is_lost_at_a_long_queue_the_path_may_have_lost_its_share() {
+        let mut path = Path::new();
+        assert_eq!(either(&mut path), 0, "it is not known");
+        path.send(Load::At, 5000, 20, true);
+        assert_eq!(either(&mut path), 49, "5 % of 1000, less a fraction");
+        path.losses.set_varies(false);
+        assert_eq!(either(&mut path), 0, "the queue may be of others");
+        path.losses.set_varies(true);
+        path.losses.set_rules("long-queue".parse().expect("rules"));
+        assert_eq!(either(&mut path), 0, "without the rule");
+        let mut sound = Path::new();
+        sound.send(Load::At, 5000, 0, true);
+        assert_eq!(either(&mut sound), 0, "it loses nothing");
+    }
+
     #[test]
     fn losses_that_stop_below_the_rate_are_congestion() {
         let mut path = Path::new();
@@ -300,6 +352,7 @@ mod tests {
         assert!(path.losses.depend(Instant::ZERO));
         let (damage, excess) = path.send(Load::At, 1000, 10, true);
         assert!(excess > 80, "{damage} and {excess} of 100");
+        assert_eq!(either(&mut path), 0, "at a long queue too");
         // It has to be shown again after a while.
         assert!(!path.losses.depend(Instant::from_nanos(31_000_000_000)));
     }

@@ -399,8 +399,7 @@ impl SentQueue {
 
     /// The latest transmission of segment `index` was lost behind the bottleneck. Intact it would have been acknowledged at
     /// `due`.
-    pub(crate) fn mark_passed(&mut self, index: usize, due: Instant, now: Instant) {
-        self.mark_damaged(index);
+    pub(crate) fn count_passed(&mut self, index: usize, due: Instant, now: Instant) {
         let sent = &self.segments[index];
         if let Some(log) = self.log.kept_mut() {
             log.lost_behind(sent.order, due, now, sent.bytes());

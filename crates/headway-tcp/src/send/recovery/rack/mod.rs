@@ -232,24 +232,22 @@ impl Rack {
         }
         let due = sent.sent_at + self.detector.rtt();
         let cause = cx.attribute(sent.missing(cx.mss, cx.now.saturating_since(due)));
-        match cause {
-            Cause::Damage => {
-                cx.queue.mark_passed(index, due, cx.now);
-                cx.report_damage(sent.len);
-                return false;
+        let damage = matches!(cause, Cause::Damage | Cause::Silent);
+        if damage {
+            cx.queue.mark_damaged(index);
+        } else {
+            let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
+            if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
+                cx.domain.control().on_segment_lost(&lost);
             }
-            Cause::Silent => {
-                cx.queue.mark_damaged(index);
-                cx.report_damage(sent.len);
-                return false;
-            }
-            Cause::Congestion | Cause::Unknown => {}
         }
-        let least = if self.features.rules_off.hold(Rule::LostBlock) { cx.mss } else { 0 };
-        if let Some(lost) = cx.queue.mark_dropped(index, sent, least, cx.now) {
-            cx.domain.control().on_segment_lost(&lost);
+        if matches!(cause, Cause::Damage | Cause::Either) {
+            cx.queue.count_passed(index, due, cx.now);
         }
-        true
+        if damage || cause == Cause::Either {
+            cx.report_damage(sent.len);
+        }
+        !damage
     }
 
     /// RFC 8985, 6.3, RACK_mark_losses_on_RTO: the first segment, and what "RACK.xmit_ts + RACK.rtt +
