@@ -611,6 +611,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_may_be_either_is_bounded_like_damage() {
+        let mut ledger = CauseLedger::default();
+        ledger.set_own(true);
+        ledger.advance(Instant::ZERO, delay(100));
+        for order in 1..=20 {
+            survive(&mut ledger, [0, 9, 0], 100);
+            assert_ne!(ledger.attribute(at_rate(10 * order), 0), Cause::Congestion);
+        }
+        let mut either = 0;
+        for _ in 0..200 {
+            survive(&mut ledger, [0, 0, 20], 150);
+            either += u32::from(attribute(&mut ledger) == Cause::Either);
+        }
+        assert_eq!(either, 64 - 20, "64 segments in all, since none was acknowledged");
+    }
+
     /// Losses with 10 segments in flight, and arrivals with 40, at these round-trip times.
     #[test]
     fn only_what_meets_an_empty_queue_is_an_experiment() {

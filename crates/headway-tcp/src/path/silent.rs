@@ -343,6 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_lost_at_a_long_queue_half_at_most_may_be_the_paths() {
+        let mut path = Path::new();
+        let mut lose = |short| {
+            path.order += 1;
+            path.losses.on_lost(missing(Load::At, path.order), short, 0, Instant::ZERO, RTT)
+        };
+        (0..1000).for_each(|_| {
+            lose(true);
+        });
+        let either = (0..1000).filter(|_| lose(false) == SilentCause::Either).count();
+        assert_eq!(either, 500, "it loses all");
+    }
+
+    #[test]
     fn losses_that_stop_below_the_rate_are_congestion() {
         let mut path = Path::new();
         for _ in 0..4 {
