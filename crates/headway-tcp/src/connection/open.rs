@@ -308,7 +308,7 @@ impl Connection {
             self.recall_variation(cx);
             if self.profile.features.ledger {
                 // Others may keep the queue full from now on.
-                cx.path.ledger.on_rtt(cx.now, sample, Duration::ZERO);
+                cx.path.ledger.on_rtt(cx.now, sample, Duration::ZERO, false);
             }
         }
         self.snd.rtt_mut().clear_backoff();

@@ -181,9 +181,10 @@ impl CauseLedger {
         }
     }
 
-    /// A round-trip time was sampled. A packet is transmitted in the time `packet`, as far as the sender knows.
-    pub(crate) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) {
-        if self.queue.get_or_insert_default().on_rtt(now, rtt, packet) {
+    /// A round-trip time was sampled, of a `full`-sized segment or of a smaller one. A packet is transmitted in the time `packet`, as
+    /// far as the sender knows.
+    pub(crate) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration, full: bool) {
+        if self.queue.get_or_insert_default().on_rtt(now, rtt, packet, full) {
             self.evidence.halve();
         }
     }
@@ -413,7 +414,7 @@ mod tests {
     /// As many round-trip times as show a queue.
     fn sample(ledger: &mut CauseLedger, rtt: u64) {
         for _ in 0..8 {
-            ledger.on_rtt(ledger.now, ms(rtt), Duration::ZERO);
+            ledger.on_rtt(ledger.now, ms(rtt), Duration::ZERO, true);
         }
     }
 
@@ -442,7 +443,7 @@ mod tests {
             let mut causes = alloc::vec::Vec::new();
             for order in 1..=segments {
                 let now = Instant::ZERO + ms(order);
-                ledger.on_rtt(now, ms(100), Duration::ZERO);
+                ledger.on_rtt(now, ms(100), Duration::ZERO, true);
                 ledger.advance(now, delay(100));
                 ledger.on_intact(SEGMENT);
                 if order % nth == 0 {

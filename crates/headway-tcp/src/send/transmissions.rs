@@ -71,6 +71,8 @@ pub(crate) struct Newest {
     pub(crate) retransmitted: bool,
     /// TSval that it bore.
     pub(crate) tsval: u32,
+    /// Bytes of its payload.
+    pub(crate) bytes: u32,
     sent: Transmission,
 }
 
@@ -258,7 +260,7 @@ impl TransmissionLog {
             self.current.counted_before = self.current.counted_before.saturating_add(len);
         }
         self.current.survived(&sent);
-        let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, sent };
+        let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, bytes: len, sent };
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
         }

@@ -20,7 +20,7 @@ const BLOCK: usize = 8;
 /// the host's. The part is fitted to jitter on long paths.
 const NOISE: u32 = 1000;
 const NOISE_PART: u32 = 32;
-/// As is the time in which two packets are transmitted: SYNs, which are shorter, may have the shortest round-trip time, and
+/// As is the time in which two packets are transmitted: of a small packet it is not known how much sooner it was transmitted, and
 /// one packet is awaited by a delayed ACK. It is no longer than this part of the round-trip time: a sender among many takes
 /// the link for slower than it is.
 const PACKETS: u32 = 2;
@@ -38,10 +38,13 @@ const FORGOTTEN: u32 = 4;
 struct Span {
     /// The longest that several in a row had.
     longest: u32,
+    /// Of full-sized segments.
     shortest: u32,
+    /// Of others, which are transmitted sooner.
+    shortest_small: u32,
 }
 
-const NO_SPAN: Span = Span { longest: 0, shortest: u32::MAX };
+const NO_SPAN: Span = Span { longest: 0, shortest: u32::MAX, shortest_small: u32::MAX };
 
 /// See the module's documentation. Paths are many: times are in microseconds, modulo 2^32.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,9 +76,9 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// A round-trip time was sampled. Says whether what was learnt of the path becomes old. A packet is transmitted in the
-    /// time `packet`, as far as the sender knows.
-    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration) -> bool {
+    /// A round-trip time was sampled, of a `full`-sized segment or of a smaller one. Says whether what was learnt of the path becomes
+    /// old. A packet is transmitted in the time `packet`, as far as the sender knows.
+    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration, packet: Duration, full: bool) -> bool {
         self.packet = micros(packet);
         let begins = now >= self.ends;
         if begins {
@@ -93,7 +96,8 @@ impl Queue {
         self.count = self.count.saturating_add(1);
         let longest = if self.count as usize >= BLOCK { self.shortest_in_a_row() } else { 0 };
         let span = &mut self.spans[0];
-        span.shortest = span.shortest.min(micros(rtt));
+        let shortest = if full { &mut span.shortest } else { &mut span.shortest_small };
+        *shortest = micros(rtt).min(*shortest);
         span.longest = span.longest.max(longest);
         begins && self.begun.is_multiple_of(FORGOTTEN)
     }
@@ -146,12 +150,19 @@ impl Queue {
 
     /// The shortest round-trip time of the last minute.
     fn path(&self) -> u32 {
-        self.spans.iter().map(|span| span.shortest).min().unwrap_or(u32::MAX)
+        self.shortest(&self.spans)
     }
 
     /// The shortest round-trip time of late.
     fn floor(&self) -> u32 {
-        self.spans[0].shortest.min(self.spans[1].shortest)
+        self.shortest(&self.spans[..2])
+    }
+
+    /// The shortest round-trip time of a full-sized segment in these spans. A small one would have taken a packet's time longer.
+    fn shortest(&self, spans: &[Span]) -> u32 {
+        let least = |of: fn(&Span) -> u32| spans.iter().map(of).min().unwrap_or(u32::MAX);
+        let small = least(|span| span.shortest_small);
+        least(|span| span.shortest).min(small.saturating_add(self.packet.min(small / PACKETS_PART)))
     }
 
     /// The longest wait of late.
@@ -198,8 +209,14 @@ mod tests {
         fn sample(&mut self, rtts: impl IntoIterator<Item = u64>) -> &mut Self {
             for rtt in rtts {
                 self.pause(1);
-                self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet);
+                self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet, true);
             }
+            self
+        }
+
+        fn sample_small(&mut self, rtt: u64) -> &mut Self {
+            self.pause(1);
+            self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet, false);
             self
         }
 
@@ -227,6 +244,30 @@ mod tests {
         assert!(path.is_short(5) && !path.is_short(6));
         path.sample([200; 8]);
         assert!(path.is_short(50) && !path.is_short(51));
+    }
+
+    /// The handshake takes 100 ms, a full-sized packet at least 108.
+    #[test]
+    fn a_small_packet_is_transmitted_sooner() {
+        let is_short = |packet, wait: u64| {
+            let mut path = Path::new();
+            path.packet = Duration::from_millis(packet);
+            path.sample_small(100).sample([108 + wait; 8]);
+            path.queue.is_short()
+        };
+        assert!(is_short(8, 0) && is_short(8, 3) && !is_short(8, 4));
+        assert!(!is_short(0, 0), "eight milliseconds in a queue");
+        assert!(is_short(50, 8) && !is_short(50, 9), "an eighth at most");
+        // Small ones alone show a queue too.
+        let mut path = Path::new();
+        (0..8).for_each(|_| {
+            path.sample_small(100);
+        });
+        assert!(path.queue.is_short());
+        (0..8).for_each(|_| {
+            path.sample_small(120);
+        });
+        assert!(!path.queue.is_short());
     }
 
     #[test]
@@ -378,7 +419,7 @@ mod tests {
         let mut queue = Queue::default();
         let old = (0..10 * FORGOTTEN)
             .filter(|&n| {
-                queue.on_rtt(Instant::ZERO + SPAN / 5 * n, Duration::from_millis(100), Duration::ZERO)
+                queue.on_rtt(Instant::ZERO + SPAN / 5 * n, Duration::from_millis(100), Duration::ZERO, true)
             })
             .count();
         assert_eq!(old, 2);

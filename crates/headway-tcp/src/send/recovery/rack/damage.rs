@@ -62,7 +62,7 @@ impl Rack {
             cx.sample_rtt(age);
             let packet = cx.packet_time();
             if let Some(ledger) = &mut cx.ledger {
-                ledger.on_rtt(cx.now, age, packet);
+                ledger.on_rtt(cx.now, age, packet, sent.bytes() > cx.mss / 2);
             }
         }
         cx.advance_ledger();

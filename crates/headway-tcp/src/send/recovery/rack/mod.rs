@@ -118,16 +118,20 @@ impl Rack {
 
     /// Takes the round-trip sample of an ACK, and enters in the ledger what arrived intact.
     fn sample(cx: &mut RecoveryContext<'_>, ack: &AckInfo, delivery: &Delivery) -> Option<Duration> {
-        // Karn: the newest transmission that arrived is measured, if it is the only one of its segment.
+        // Karn: the newest transmission that arrived is measured, if it is the only one of its segment, or the one that is echoed. The
+        // age of another echo is known to a tick.
         let rtt = match delivery.newest {
-            Some(newest) if !newest.retransmitted => Some(cx.now.saturating_since(newest.sent_at)),
+            Some(newest) if !newest.retransmitted || ack.tsecr == Some(newest.tsval) => {
+                Some(cx.now.saturating_since(newest.sent_at))
+            }
             _ => ack.rtt,
         };
         if let Some(sample) = rtt {
             cx.sample_rtt(sample);
             let packet = cx.packet_time();
+            let full = delivery.newest.is_some_and(|newest| newest.bytes > cx.mss / 2);
             if let Some(ledger) = &mut cx.ledger {
-                ledger.on_rtt(cx.now, sample, packet);
+                ledger.on_rtt(cx.now, sample, packet, full);
             }
             cx.rtt.clear_backoff();
         }
