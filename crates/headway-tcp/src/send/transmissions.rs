@@ -71,9 +71,14 @@ pub(crate) struct Newest {
     pub(crate) retransmitted: bool,
     /// TSval that it bore.
     pub(crate) tsval: u32,
-    /// Bytes of its payload.
-    pub(crate) bytes: u32,
     sent: Transmission,
+}
+
+impl Newest {
+    /// Bytes of its payload.
+    pub(crate) fn bytes(self) -> u32 {
+        self.sent.len
+    }
 }
 
 /// What one ACK delivered.
@@ -260,7 +265,7 @@ impl TransmissionLog {
             self.current.counted_before = self.current.counted_before.saturating_add(len);
         }
         self.current.survived(&sent);
-        let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, bytes: len, sent };
+        let newest = Newest { order, sent_at: sent.sent_at, retransmitted, tsval, sent };
         if self.current.newest.is_none_or(|other| other.order < order) {
             self.current.newest = Some(newest);
         }

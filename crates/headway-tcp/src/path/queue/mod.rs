@@ -207,16 +207,14 @@ mod tests {
         }
 
         fn sample(&mut self, rtts: impl IntoIterator<Item = u64>) -> &mut Self {
-            for rtt in rtts {
-                self.pause(1);
-                self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet, true);
-            }
-            self
+            self.sample_sized(rtts, true)
         }
 
-        fn sample_small(&mut self, rtt: u64) -> &mut Self {
-            self.pause(1);
-            self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet, false);
+        fn sample_sized(&mut self, rtts: impl IntoIterator<Item = u64>, full: bool) -> &mut Self {
+            for rtt in rtts {
+                self.pause(1);
+                self.queue.on_rtt(self.now, Duration::from_millis(rtt), self.packet, full);
+            }
             self
         }
 
@@ -252,7 +250,7 @@ mod tests {
         let is_short = |packet, wait: u64| {
             let mut path = Path::new();
             path.packet = Duration::from_millis(packet);
-            path.sample_small(100).sample([108 + wait; 8]);
+            path.sample_sized([100], false).sample([108 + wait; 8]);
             path.queue.is_short()
         };
         assert!(is_short(8, 0) && is_short(8, 3) && !is_short(8, 4));
@@ -260,14 +258,8 @@ mod tests {
         assert!(is_short(50, 8) && !is_short(50, 9), "an eighth at most");
         // Small ones alone show a queue too.
         let mut path = Path::new();
-        (0..8).for_each(|_| {
-            path.sample_small(100);
-        });
-        assert!(path.queue.is_short());
-        (0..8).for_each(|_| {
-            path.sample_small(120);
-        });
-        assert!(!path.queue.is_short());
+        assert!(path.sample_sized([100; 8], false).queue.is_short());
+        assert!(!path.sample_sized([120; 8], false).queue.is_short());
     }
 
     #[test]

@@ -86,6 +86,15 @@ impl RecoveryContext<'_> {
         self.rtt.sample(sample, segments);
     }
 
+    /// Takes the round-trip sample of a segment of `bytes`, for the ledger too.
+    pub(crate) fn sample_path(&mut self, sample: Duration, bytes: u32) {
+        self.sample_rtt(sample);
+        let (packet, full) = (self.packet_time(), bytes > self.mss / 2);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.on_rtt(self.now, sample, packet, full);
+        }
+    }
+
     /// Moves the ledger's window to now, before anything is entered: after a pause it would be
     /// forgotten with what is too old.
     pub(crate) fn advance_ledger(&mut self) {
@@ -95,7 +104,7 @@ impl RecoveryContext<'_> {
     }
 
     /// In how long a full-sized segment is transmitted at the rate at which the controller sends.
-    pub(crate) fn packet_time(&mut self) -> Duration {
+    fn packet_time(&mut self) -> Duration {
         let control = self.domain.control();
         match control.bandwidth() {
             Some(bandwidth) => bandwidth.transmit_time(self.mss.into()),

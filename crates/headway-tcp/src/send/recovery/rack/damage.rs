@@ -59,11 +59,7 @@ impl Rack {
         // samples of the round trip. A patch is shorter, and waits less than others. No report shortens the minimum: a peer that
         // foresees timestamps would report sooner and sooner.
         if report.vouched && report.tsecr.is_some() && is_this && sent.patch().is_none() {
-            cx.sample_rtt(age);
-            let packet = cx.packet_time();
-            if let Some(ledger) = &mut cx.ledger {
-                ledger.on_rtt(cx.now, age, packet, sent.bytes() > cx.mss / 2);
-            }
+            cx.sample_path(age, sent.bytes());
         }
         cx.advance_ledger();
         if let Some(ledger) = &mut cx.ledger {

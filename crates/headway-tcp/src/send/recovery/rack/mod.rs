@@ -31,7 +31,7 @@ use crate::rules::Rule;
 use crate::send::rtt::{RttEstimator, TimeoutPace};
 use crate::send::scoreboard::Scoreboard;
 use crate::send::sent_queue::{Marks, Sent, SentQueue};
-use crate::send::transmissions::{Delivery, Transmission};
+use crate::send::transmissions::{Delivery, Newest, Transmission};
 use detection::{Detector, Times};
 use episode::Episode;
 use frto::Frto;
@@ -127,12 +127,7 @@ impl Rack {
             _ => ack.rtt,
         };
         if let Some(sample) = rtt {
-            cx.sample_rtt(sample);
-            let packet = cx.packet_time();
-            let full = delivery.newest.is_some_and(|newest| newest.bytes > cx.mss / 2);
-            if let Some(ledger) = &mut cx.ledger {
-                ledger.on_rtt(cx.now, sample, packet, full);
-            }
+            cx.sample_path(sample, delivery.newest.map_or(0, Newest::bytes));
             cx.rtt.clear_backoff();
         }
         // An ACK that only reports damage acknowledges nothing, but what it reports was not lost in silence.
