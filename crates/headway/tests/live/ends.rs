@@ -67,10 +67,13 @@ fn a_signal_resets_open_connections() {
     let mut hello = [0; 5];
     std::io::Read::read_exact(nc.stdout.as_mut().unwrap(), &mut hello).unwrap();
     assert_eq!(&hello, b"hello");
+    // It must not end at the end of input.
+    let _input = nc.stdin.take();
     let pid = nc.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = nc.wait_with_output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("stopped by SIGINT"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(complaint.contains("stopped by SIGINT"), "{complaint}");
     assert_eq!(output.status.code(), Some(130));
     // All data was read, so it is closed with a FIN.
     assert_eq!(peer.finish().trim(), "end");
