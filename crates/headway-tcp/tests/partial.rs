@@ -150,10 +150,11 @@ fn of_three_bits_that_look_like_one_the_block_comes_after_its_sum() {
 }
 
 /// Each sum of a report counts for itself: one that was damaged has its block retransmitted too, and the others are spared. The
-/// carrier says of it that it is intact, or, where it has tags, that it is not.
+/// carrier says of it that it is intact, or, where it has tags, that it is not. A header that has only its CRC acknowledges nothing
+/// there.
 #[test]
 fn a_damaged_report_is_of_use() {
-    for tagged in [false, true] {
+    for (tagged, is_authentic) in [(false, true), (true, true), (true, false)] {
         let mut pair = connected([true; 2]);
         pair.write(CLIENT, 3 * SEGMENT);
         let mut flight = pair.sent(CLIENT);
@@ -170,9 +171,9 @@ fn a_damaged_report_is_of_use() {
             let now = pair.now;
             for packet in &answers {
                 let segment = Segment::parse(packet).unwrap();
-                let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(Vec::new()));
+                let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(Vec::new(), is_authentic));
                 match segment.blocks {
-                    [] => pair.hosts[CLIENT].receive(now, &Received::Intact(segment)),
+                    [] if is_authentic => pair.hosts[CLIENT].receive(now, &Received::Intact(segment)),
                     _ => pair.hosts[CLIENT].receive_tagged(now, &segment, &tag),
                 }
             }
@@ -180,6 +181,12 @@ fn a_damaged_report_is_of_use() {
             pair.deliver(CLIENT, &answers);
         }
         let retransmitted = pair.sent(CLIENT);
+        if !is_authentic {
+            assert!(
+                retransmitted.is_empty() && pair.statistics(CLIENT).unacknowledged as usize == 3 * SEGMENT
+            );
+            continue;
+        }
         assert_eq!(
             retransmitted.iter().map(|packet| packet.len() - 64).collect::<Vec<_>>(),
             [patch_len(&[14, 30])],
@@ -322,13 +329,17 @@ fn both_ends_must_want_it() {
     }
 }
 
-/// A tag that cannot be forged: what was sent.
+/// A tag that cannot be forged: what was sent. The header has one too, or not.
 #[derive(Debug)]
-struct TagOf(Vec<u8>);
+struct TagOf(Vec<u8>, bool);
 
 impl PayloadTag for TagOf {
     fn holds(&self, payload: &[u8]) -> bool {
         payload == self.0
+    }
+
+    fn has_authentic_header(&self) -> bool {
+        self.1
     }
 }
 
@@ -343,7 +354,7 @@ fn damage_tagged(pair: &mut TwoHosts, payload: impl FnOnce(&[u8]) -> Option<Vec<
     let (now, damaged) = (pair.now, Segment::parse(&flight[1]).unwrap());
     match tag {
         Some(tag) => {
-            let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(tag));
+            let tag: Arc<dyn PayloadTag> = Arc::new(TagOf(tag, false));
             pair.hosts[SERVER].receive_tagged(now, &damaged, &tag);
         }
         None => pair.hosts[SERVER].receive(now, &Received::Corrupted(damaged)),

@@ -13,12 +13,14 @@
 //!  44  further options (SACK blocks)                    28
 //! ```
 //!
-//! The header CRC is sent although the header's tag says more: where that does not fit, the CRC is what a damaged header is
-//! repaired with. It is the CRC of the header that [`expand`] makes, whose payload CRC is 0.
+//! Header and payload have one tag. Where it does not hold, the header CRC says whether the header does, or how it is to be repaired.
+//! It is the CRC of the header that [`expand`] makes, whose payload CRC is 0, and it is sent with that of the tag added
+//! ([`mask_crc`]): without an intact tag a payload cannot be completed.
 
 use std::ops::RangeInclusive;
 
 use headway_wire::IpHeader;
+use headway_wire::crc::crc32c;
 use headway_wire::integrity::header_crc;
 use headway_wire::usual::{HEADER_CRC, HeaderBytes, LONGEST, TIMESTAMPS, Usual, V2_DATA};
 
@@ -41,8 +43,14 @@ impl Header {
         self.0.bytes()
     }
 
+    /// Whether it has the header CRC that it should have before a payload of this length.
+    pub(crate) fn has_crc(&self, ip: &IpHeader, payload: usize) -> bool {
+        let crc = self.bytes().get(HEADER_CRC..).and_then(|rest| rest.first_chunk());
+        crc.is_some_and(|crc| u32::from_be_bytes(*crc) == self.crc(ip, payload))
+    }
+
     /// The header CRC that a TCP header should have before a payload of this length.
-    fn crc(&self, ip: &IpHeader, payload: usize) -> u32 {
+    pub(crate) fn crc(&self, ip: &IpHeader, payload: usize) -> u32 {
         let (fixed, options) = self.bytes().split_first_chunk().unwrap_or((&[0; FIXED], &[]));
         header_crc(ip, self.bytes().len() + payload, fixed, options, HEADER_CRC - FIXED)
     }
@@ -76,6 +84,13 @@ pub(crate) fn expand(compact: &[u8]) -> Option<Header> {
     let header =
         HeaderBytes::of(&[front, &[0; 4], &TIMESTAMPS, timestamps, &V2_DATA, crc, &[0; 4], further])?;
     Some(Header(header))
+}
+
+/// Adds the CRC-32C of the tag, modulo 2, to the header CRC of an encrypted compact header, or takes it away.
+pub(crate) fn mask_crc(sealed: &mut [u8], tag: &[u8]) {
+    if let Some(crc) = sealed.get_mut(COMPACT_CRC..COMPACT_CRC + 4) {
+        crc.iter_mut().zip(crc32c(tag).to_be_bytes()).for_each(|(byte, of_tag)| *byte ^= of_tag);
+    }
 }
 
 #[cfg(test)]

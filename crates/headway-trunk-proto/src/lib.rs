@@ -6,8 +6,8 @@
 //! segments is sealed for itself and sent in one UDP datagram without checksum. The format, its reasons and the
 //! threat model are in `docs/trunk-protocol.md`.
 //!
-//! The header of a segment is sealed for itself. Where only the payload was damaged on the way, the header still
-//! opens ([`SegmentIntegrity::Corrupted`]), and TCP HACK asks for a retransmission: encryption does not turn damage into
+//! Where only the payload was damaged on the way, the header can still be read
+//! ([`SegmentIntegrity::Corrupted`]), and TCP HACK asks for a retransmission: encryption does not turn damage into
 //! silent loss.
 //!
 //! ```

@@ -10,7 +10,7 @@ use crate::secret::{LEN, Secret};
 
 const NAME: &[u8] = b"Noise_IKpsk2_25519_ChaChaPoly_BLAKE2s";
 /// Both ends must speak this version of the protocol.
-const PROLOGUE: &[u8] = b"headway trunk 3";
+const PROLOGUE: &[u8] = b"headway trunk 4";
 /// Bytes that BLAKE2s takes at a time.
 const BLOCK: usize = 64;
 

@@ -6,9 +6,8 @@ mod limits;
 use std::net::{Ipv6Addr, SocketAddr};
 
 use headway_units::{Duration, Instant};
-use headway_wire::TcpFlags;
+use headway_wire::{Ecn, TcpFlags};
 
-use crate::compact::LEFT_OUT;
 use crate::control::Control;
 use crate::counters::PeerCounters;
 use crate::flight::FlightRecorder;
@@ -17,7 +16,7 @@ use crate::keys::{PresharedKey, PublicKey};
 use crate::message::MAC;
 use crate::mtu::PathMtu;
 use crate::path::Paths;
-use crate::seal::{IP_HEADER, inner_mtu};
+use crate::seal::{IP_HEADER, Inner, LONGER, inner_mtu};
 use crate::session::Session;
 
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
@@ -144,6 +143,11 @@ impl Peer {
             last_asked: None,
             min_rtt: None,
         }
+    }
+
+    /// The ends of what arrives from it.
+    pub(crate) fn arriving(&self, ecn: Ecn) -> Inner {
+        Inner { src: self.inner.1, dst: self.inner.0, ecn }
     }
 
     /// The session with this index of ours.
@@ -377,8 +381,8 @@ impl Peer {
 
     /// The longest IP packet inside the tunnel.
     pub(crate) fn inner_mtu(&self) -> u16 {
-        let left_out = if self.has_long_headers { LEFT_OUT } else { 0 };
-        inner_mtu(self.mtu.used()) - left_out as u16
+        let longer = if self.has_long_headers { LONGER } else { 0 };
+        inner_mtu(self.mtu.used()) - longer as u16
     }
 
     /// When a probe for the length of datagrams is due.

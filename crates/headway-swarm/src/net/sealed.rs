@@ -77,6 +77,10 @@ fn random(seed: u64) -> headway_trunk_proto::Random {
 struct Tag(PayloadSeal);
 
 impl PayloadTag for Tag {
+    fn has_authentic_header(&self) -> bool {
+        self.0.has_authentic_header()
+    }
+
     fn holds(&self, payload: &[u8]) -> bool {
         self.0.holds(payload)
     }

@@ -58,12 +58,12 @@ impl<O: Observer> Host<O> {
         }
     }
 
-    /// A corrupted segment arrived at `at`, by a carrier that authenticated its header and, with that, a tag of its
-    /// payload. What is completed by partial recovery is believed if the tag holds
-    /// ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). Damaged [sums of blocks](Segment::blocks) are taken as they are:
-    /// each counts for itself.
+    /// A corrupted segment arrived at `at`, by a carrier that has a `tag` of its payload. What is completed by partial recovery is
+    /// believed if the tag holds ([`Profile::tagged_payloads`](crate::Profile::tagged_payloads)). Damaged
+    /// [sums of blocks](Segment::blocks) behind an authentic header are taken as they are: each counts for itself.
     pub fn receive_tagged(&mut self, at: Instant, segment: &Segment<'_>, tag: &Arc<dyn PayloadTag>) {
-        if segment.options.v2.as_ref().is_some_and(|v2| v2.as_ack().is_some()) {
+        let is_ack = segment.options.v2.as_ref().is_some_and(|v2| v2.as_ack().is_some());
+        if is_ack && tag.has_authentic_header() {
             self.receive(at, &Received::Intact(*segment));
         } else {
             self.receive_corrupted(at, segment, Evidence::Tagged(tag));

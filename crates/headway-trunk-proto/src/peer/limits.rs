@@ -243,7 +243,7 @@ fn headers_without_a_compact_form_need_room() {
     let longest = peer.inner_mtu();
     assert_eq!(longest, inner_mtu(1472).min(inner_mtu(peer.mtu.used())));
     peer.has_long_headers = true;
-    assert_eq!(usize::from(peer.inner_mtu()), usize::from(longest) - LEFT_OUT);
+    assert_eq!(usize::from(peer.inner_mtu()), usize::from(longest) - LONGER);
 }
 
 #[test]

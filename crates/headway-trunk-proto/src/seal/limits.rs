@@ -1,6 +1,9 @@
 //! The limits of sealing and opening: numbers, lengths, what is no segment.
 
+use headway_wire::{TcpFlags, TcpHeader, TcpOptions, Timestamps, V2, emit};
+
 use super::*;
+use crate::compact::expand;
 use crate::damage_trust::{AHEAD, BEHIND};
 use crate::message::Message;
 use crate::secret::Secret;
@@ -25,6 +28,21 @@ fn packet(payload: &[u8]) -> Vec<u8> {
     [&[0; HEADROOM][..], &ip, &HEADER, payload].concat()
 }
 
+/// A data segment that has a compact header, likewise.
+fn data(payload: &[u8]) -> Vec<u8> {
+    let options = TcpOptions {
+        timestamps: Some(Timestamps { tsval: 1, tsecr: 2 }),
+        v2: Some(V2::data()),
+        ..TcpOptions::default()
+    };
+    let tcp = TcpHeader { src_port: 1, dst_port: 2, flags: TcpFlags::ACK, ..TcpHeader::default() };
+    let mut room = vec![0; HEADROOM + 200 + payload.len()];
+    let len =
+        emit(&mut room[HEADROOM..], &inner().header(), &tcp, &options, (payload, &[])).expect("a packet");
+    room.truncate(HEADROOM + len);
+    room
+}
+
 fn seal(sealer: &mut Sealer, packet: &[u8]) -> Result<Vec<u8>, SealError> {
     let mut room = packet.to_vec();
     let (datagram, _) = sealer.segment(&mut room, HEADROOM..packet.len(), inner())?;
@@ -47,6 +65,10 @@ fn verdict(opened: &Opened) -> Option<(SegmentIntegrity, bool)> {
         Opened::Segment { verdict, newest, .. } => Some((*verdict, *newest)),
         _ => None,
     }
+}
+
+fn verdict_of(opener: &mut Opener, datagram: &[u8]) -> Option<(SegmentIntegrity, bool)> {
+    verdict(&open(opener, datagram))
 }
 
 #[test]
@@ -101,6 +123,7 @@ fn of_what_was_cut_or_made_longer_nothing_is_authentic() {
         sealer.padded(&[4, 0, 0], 0).expect("sealed"),
         seal(&mut sealer, &packet(b"")).expect("sealed"),
         seal(&mut sealer, &packet(b"payload")).expect("sealed"),
+        seal(&mut sealer, &data(b"payload")).expect("sealed"),
     ];
     for datagram in sealed {
         for len in 0..datagram.len() {
@@ -125,13 +148,12 @@ fn of_what_was_cut_or_made_longer_nothing_is_authentic() {
     }
 }
 
-/// A peer that has the key, and sends the tag of a payload without one, or a compact header.
+/// A peer that has the key, and sends the tag of a payload without one, or a compact header without data.
 #[test]
 fn what_only_data_segments_have_is_refused_without_data() {
     for (kind, header, has_tag, is_segment) in [
         (MessageKind::Segment { header: 20 }, 20, true, false),
         (MessageKind::Segment { header: 20 }, 20, false, true),
-        (MessageKind::Compact { header: 28 }, 28, true, false),
         (MessageKind::Compact { header: 28 }, 28, false, false),
     ] {
         let first = prefix(kind, RECEIVER, 0);
@@ -158,13 +180,13 @@ fn the_highest_authentic_number_is_followed() {
         let intact = seal(&mut sealer, &packet(b"payload")).expect("sealed");
         for (next, datagram) in (at + 1..).zip([&control, &padded, &corrupted, &intact]) {
             assert!(!matches!(open(&mut opener, datagram), Opened::Nothing));
-            assert_eq!(opener.next, next);
+            assert_eq!(opener.next(), next);
         }
         // What is late does not set it back.
         let late = Sealer::new(&key(), RECEIVER).control(&[0]).expect("sealed");
         let is_new = at > 0;
         assert_eq!(matches!(open(&mut opener, &late), Opened::Control { newest: false, .. }), is_new);
-        assert_eq!(opener.next, at + 4);
+        assert_eq!(opener.next(), at + 4);
     }
 }
 
@@ -189,7 +211,7 @@ fn an_unreadable_packet_is_near_the_highest_authentic_number_or_nothing() {
         assert_eq!(verdict(&opened), is_near.then_some((SegmentIntegrity::Unreadable, false)), "{number}");
         // Each counts once. It moves nothing: what is near stays so.
         assert!(matches!(open(&mut opener, &damaged), Opened::Nothing));
-        assert_eq!(opener.next, AT);
+        assert_eq!(opener.next(), AT);
         // What was sent is taken wherever it is, if it is not too old.
         damaged[PREFIX] ^= 1;
         let newest = number >= AT;
@@ -198,7 +220,7 @@ fn an_unreadable_packet_is_near_the_highest_authentic_number_or_nothing() {
             Some((SegmentIntegrity::Intact, newest)),
             "{number}"
         );
-        assert_eq!(opener.next, AT.max(number + 1));
+        assert_eq!(opener.next(), AT.max(number + 1));
         assert!(matches!(open(&mut opener, &damaged), Opened::Nothing));
     }
 }
@@ -215,13 +237,13 @@ fn a_number_is_announced_once_for_each_kind_of_damage() {
     let (header, payload) = (damaged(PREFIX), damaged(sealed.len() - 1));
     let mut opener = Opener::new(&key());
     assert_eq!(verdict(&open(&mut opener, &header)), Some((SegmentIntegrity::Unreadable, false)));
-    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, true)));
+    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, false)));
     for again in [&payload, &header, &payload] {
         assert!(matches!(open(&mut opener, again), Opened::Nothing));
     }
     assert_eq!(verdict(&open(&mut opener, &sealed)), Some((SegmentIntegrity::Intact, false)));
     let mut opener = Opener::new(&key());
-    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, true)));
+    assert_eq!(verdict(&open(&mut opener, &payload)), Some((SegmentIntegrity::Corrupted, false)));
     assert!(matches!(open(&mut opener, &header), Opened::Nothing));
     assert_eq!(verdict(&open(&mut opener, &sealed)), Some((SegmentIntegrity::Intact, false)));
     for again in [&payload, &header, &sealed] {
@@ -229,10 +251,74 @@ fn a_number_is_announced_once_for_each_kind_of_damage() {
     }
 }
 
-/// `docs/trunk-protocol.md`, section 2: a packet of 1500 bytes, with 28 of IPv4 and UDP, has 1403 bytes of data. Inside it has
+/// What a compact header is good for without its tag: its CRC says of each bit of the header, and of the tag, whether it is damaged.
+#[test]
+fn each_byte_of_a_data_segment_is_told_apart() {
+    let sealed = seal(&mut Sealer::new(&key(), RECEIVER), &data(&[5; 200])).expect("sealed");
+    let payload = PREFIX + 28 + TAG;
+    // What the kind and the session are found by is not damaged here.
+    for place in 5..sealed.len() {
+        let mut damaged = sealed.clone();
+        damaged[place] ^= 4;
+        let mut opener = Opener::new(&key());
+        let opened = open(&mut opener, &damaged);
+        let Opened::Segment { verdict, newest: false, seal, .. } = opened else {
+            assert!(place < PREFIX, "of another number: {place}");
+            continue;
+        };
+        let is_readable = place >= payload;
+        assert_eq!(verdict == SegmentIntegrity::Corrupted, is_readable, "{place}");
+        assert_eq!(seal.is_some_and(|seal| seal.holds(&[5; 200])), is_readable, "{place}");
+        assert_eq!(opener.next(), u64::from(is_readable), "{place}");
+        assert_eq!(
+            verdict_of(&mut opener, &sealed),
+            Some((SegmentIntegrity::Intact, !is_readable)),
+            "{place}"
+        );
+    }
+}
+
+/// Who sees a datagram can give it another header whose CRC holds: it is corrupted, and nothing that is completed is believed.
+#[test]
+fn a_header_that_was_changed_with_its_crc_authenticates_nothing() {
+    let sealed = seal(&mut Sealer::new(&key(), RECEIVER), &data(b"payload")).expect("sealed");
+    let crc_of = |seq: u8| {
+        let mut header = [0; 28];
+        header[7] = seq;
+        header[12] = 11 << 4;
+        let full = expand(&header).expect("a header");
+        full.crc(&inner().header(), 7)
+    };
+    let mut changed = sealed.clone();
+    changed[PREFIX + 7] ^= 9;
+    let crc = crc_of(0) ^ crc_of(9);
+    changed[PREFIX + 24..PREFIX + 28].iter_mut().zip(crc.to_be_bytes()).for_each(|(byte, of)| *byte ^= of);
+    let mut opener = Opener::new(&key());
+    let Opened::Segment { verdict, newest, seal: Some(seal), .. } = open(&mut opener, &changed) else {
+        panic!("a segment")
+    };
+    assert_eq!((verdict, newest), (SegmentIntegrity::Corrupted, false));
+    assert!(!seal.holds(b"payload"));
+    assert_eq!(verdict_of(&mut opener, &sealed), Some((SegmentIntegrity::Intact, false)));
+}
+
+/// A readable header is not followed further than damage is announced.
+#[test]
+fn a_readable_header_is_near_the_highest_authentic_number_or_nothing() {
+    for (number, is_near) in [(AHEAD - 1, true), (AHEAD, false), (1 << 20, false)] {
+        let mut damaged = seal(&mut Sealer::at(&key(), RECEIVER, number), &data(b"payload")).expect("sealed");
+        *damaged.last_mut().expect("a payload") ^= 1;
+        let mut opener = Opener::new(&key());
+        let opened = open(&mut opener, &damaged);
+        assert_eq!(verdict(&opened), is_near.then_some((SegmentIntegrity::Corrupted, false)), "{number}");
+        assert_eq!(opener.next(), if is_near { number + 1 } else { 0 });
+    }
+}
+
+/// `docs/trunk-protocol.md`, section 2: a packet of 1500 bytes, with 28 of IPv4 and UDP, has 1419 bytes of data. Inside it has
 /// headers of 40 and 44 bytes.
 #[test]
 fn the_mtu_inside_is_that_of_compact_headers() {
-    assert_eq!(inner_mtu(1500 - 28), 40 + 44 + 1403);
-    assert_eq!((inner_mtu(0), inner_mtu(u16::MAX)), (40, u16::MAX));
+    assert_eq!(inner_mtu(1500 - 28), 40 + 44 + 1419);
+    assert_eq!((inner_mtu(0), inner_mtu(u16::MAX)), (56, u16::MAX));
 }

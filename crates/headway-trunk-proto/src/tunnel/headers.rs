@@ -1,5 +1,7 @@
 //! The headers of datagrams, for a carrier that sends them twice.
 
+use headway_wire::Ecn;
+
 use super::Tunnel;
 use crate::compact;
 use crate::cookie;
@@ -7,7 +9,7 @@ use crate::message::{Message, PREFIX};
 use crate::seal::{self, TAG};
 
 /// The longest header of a segment with data whose header is compact, with one SACK block.
-pub const LONGEST_DATA_HEADER: usize = PREFIX + *compact::LENGTHS.start() + SACK + 2 * TAG;
+pub const LONGEST_DATA_HEADER: usize = PREFIX + *compact::LENGTHS.start() + SACK + TAG;
 /// Two NOPs and an option with one block.
 const SACK: usize = 2 + 2 + 8;
 
@@ -29,8 +31,10 @@ impl Tunnel {
         match Message::parse(datagram) {
             Some(Message::Sealed { receiver, low, kind }) => {
                 let peer = self.indices.get(&receiver).and_then(|id| self.peers.get(id.0));
-                let session = peer.and_then(|peer| peer.session(receiver));
-                session.is_some_and(|session| session.opener.has_header(datagram, (low, kind)))
+                let session =
+                    peer.and_then(|peer| Some((peer.session(receiver)?, peer.arriving(Ecn::NotEct))));
+                session
+                    .is_some_and(|(session, inner)| session.opener.has_header(datagram, (low, kind), inner))
             }
             Some(Message::Initiation { .. } | Message::Response { .. }) => {
                 cookie::has_mac1(&self.public, datagram)

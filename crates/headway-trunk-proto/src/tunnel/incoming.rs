@@ -10,7 +10,7 @@ use crate::control::Control;
 use crate::flight::Arrived;
 use crate::message::{Message, MessageKind};
 use crate::peer::Unchecked;
-use crate::seal::{Inner, Opened, SegmentIntegrity};
+use crate::seal::{Opened, SegmentIntegrity};
 
 impl Tunnel {
     /// A datagram has arrived: the bytes of `room` from `start` on, which is at least [`HEADROOM`](crate::HEADROOM).
@@ -48,7 +48,7 @@ impl Tunnel {
         let found = self.indices.get(&index).copied();
         let peer = found.and_then(|id| Some((id, self.peers.get_mut(id.0)?)));
         let opened = peer.and_then(|(id, peer)| {
-            let inner = Inner { src: peer.inner.1, dst: peer.inner.0, ecn };
+            let inner = peer.arriving(ecn);
             Some((id, peer.session_mut(index)?.opener.open(room, start, (low, kind), inner)))
         });
         let bytes = room.len() - start;
@@ -89,7 +89,10 @@ impl Tunnel {
                 };
                 *all += 1;
                 *peer += 1;
-                self.authenticated(now, id, index, (from, bytes, newest));
+                match verdict {
+                    SegmentIntegrity::Intact => self.authenticated(now, id, index, (from, bytes, newest)),
+                    _ => self.received_from(now, id),
+                }
                 self.peers[id.0].on_segment(now, &room[packet.clone()]);
                 Some(Arrival { peer: id, verdict, packet, seal })
             }

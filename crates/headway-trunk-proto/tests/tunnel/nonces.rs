@@ -9,7 +9,7 @@ use crate::world::{FAR, Sent, World, at, secret, tunnel};
 
 /// Where parts of a sealed segment are: plain with timestamps, and compact. Of a compact header the first 16 bytes are known.
 const PLAIN: (usize, usize) = (9, 9 + 32 + 32);
-const COMPACT: (usize, usize) = (9, 9 + 28 + 32);
+const COMPACT: (usize, usize) = (9, 9 + 28 + 16);
 const BLOCK: usize = 16;
 
 /// Pieces of keystream: where one comes back, two texts were encrypted with the same key and nonce.

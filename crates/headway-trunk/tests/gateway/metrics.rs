@@ -83,9 +83,9 @@ async fn losses_have_causes_and_every_metric_that_is_named_is_exported() {
     let recent = peer.recent.expect("samples");
     let damaged = recent.damaged_share.expect("something was sent");
     assert!(damaged > 0.01, "{recent:?}");
-    // A full packet of 1500 bytes has 1403 bytes of data.
+    // A full packet of 1500 bytes has 1419 bytes of data.
     let bound = recent.bound_bits_per_second.expect("the link's rate is configured");
-    assert!((bound / (100e6 * 1403.0 / 1500.0 * (1.0 - damaged)) - 1.0).abs() < 0.01, "{recent:?}");
+    assert!((bound / (100e6 * 1419.0 / 1500.0 * (1.0 - damaged)) - 1.0).abs() < 0.01, "{recent:?}");
 
     let text = metrics(&pair.near.as_ref().expect("running").status());
     let exported: BTreeSet<&str> = text.lines().filter_map(|line| name_in(line).next()).collect();

@@ -24,7 +24,7 @@ async fn packets_are_as_long_as_the_mtu_allows() {
     served.read_u8().await.expect("a byte");
     let bound = || near.status().peers[0].recent.and_then(|recent| recent.bound_bits_per_second);
     wait_until("a bound", || bound().is_some()).await;
-    // Of 100 Mbit/s, what 97 bytes of headers leave.
-    let expected = 1e8 * f64::from(MTU - 97) / f64::from(MTU);
+    // Of 100 Mbit/s, what 81 bytes of headers leave.
+    let expected = 1e8 * f64::from(MTU - 81) / f64::from(MTU);
     assert!((bound().expect("known") - expected).abs() < 1.0, "{:?}, not {expected}", bound());
 }

@@ -94,6 +94,10 @@ struct TunnelArrival {
 struct SealedPayload(PayloadSeal);
 
 impl PayloadTag for SealedPayload {
+    fn has_authentic_header(&self) -> bool {
+        self.0.has_authentic_header()
+    }
+
     fn holds(&self, payload: &[u8]) -> bool {
         self.0.holds(payload)
     }

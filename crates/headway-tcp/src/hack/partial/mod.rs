@@ -8,11 +8,14 @@ use headway_wire::crc::crc32c;
 
 pub(crate) mod receiver;
 
-/// Says whether a payload is the one that was sent, for a carrier that authenticates headers and payloads
-/// separately ([`Host::receive_tagged`](crate::Host::receive_tagged)).
+/// Says whether a payload is the one that was sent, for a carrier that authenticates packets
+/// ([`Host::receive_tagged`](crate::Host::receive_tagged)).
 pub trait PayloadTag: fmt::Debug + Send + Sync {
     /// Whether `payload` is, byte for byte, what the tag was made of.
     fn holds(&self, payload: &[u8]) -> bool;
+
+    /// Whether the header was authenticated apart from the payload. If not, its CRC alone says that it is what was sent.
+    fn has_authentic_header(&self) -> bool;
 }
 
 /// What is known of the header of a segment whose payload arrived damaged.
@@ -20,7 +23,7 @@ pub trait PayloadTag: fmt::Debug + Send + Sync {
 pub(crate) enum Evidence<'a> {
     /// Its checksums are valid.
     Valid,
-    /// It was authenticated, and this tag of the payload with it.
+    /// It is valid, or authentic, and the carrier has this tag of the payload.
     Tagged(&'a Arc<dyn PayloadTag>),
     /// It had to be repaired.
     Repaired,

@@ -375,6 +375,10 @@ mod tests {
     struct TagOf(Vec<u8>);
 
     impl PayloadTag for TagOf {
+        fn has_authentic_header(&self) -> bool {
+            true
+        }
+
         fn holds(&self, payload: &[u8]) -> bool {
             payload == self.0
         }
