@@ -25,7 +25,7 @@ impl Evidence {
         self.seen = Some(now);
     }
 
-    /// Segments sent with `volume` segments in flight reached the receiver, intact or not, while no packet waited.
+    /// Segments sent with `volume` segments in flight reached the receiver, intact or not, without a queue.
     pub(super) fn on_survived(&mut self, volume: u32, segments: u32) {
         if let Some(experiment) = &mut self.experiment {
             experiment.on_survived(volume, segments);
@@ -46,6 +46,11 @@ impl Evidence {
     /// Of segments sent with at most half of what the path has carried in flight: how many were sent, and how many were lost.
     pub(super) fn below_half(&self) -> [u32; 2] {
         self.experiment.as_ref().map_or([0; 2], |experiment| experiment.below_half())
+    }
+
+    /// Whether the path has carried more than `volume` segments in flight.
+    pub(super) fn has_carried_more(&self, volume: u32) -> bool {
+        self.experiment.as_ref().is_some_and(|experiment| experiment.has_carried_more(volume))
     }
 
     /// What the path carried becomes old.

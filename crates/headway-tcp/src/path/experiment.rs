@@ -137,7 +137,12 @@ impl Experiment {
         self.arrived.iter().rposition(|arrived| *arrived >= CARRIED).unwrap_or(0)
     }
 
-    /// The number of volumes that are at most half of that.
+    /// Whether it has carried more than `volume`.
+    pub(super) fn has_carried_more(&self, volume: u32) -> bool {
+        place_of(volume) < self.carried()
+    }
+
+    /// The number of volumes that are at most half of what it has carried.
     fn low(&self) -> usize {
         self.carried().saturating_sub(HALF - 1)
     }

@@ -203,7 +203,7 @@ impl CauseLedger {
         let Some(queue) = &mut self.queue else { return };
         let [_, at, _] = survived;
         queue.on_survived(at);
-        if queue.is_empty() && self.rules_off.hold(Rule::Experiment) {
+        if tests_the_path(queue, &self.evidence, volume) && self.rules_off.hold(Rule::Experiment) {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
         let short = queue.is_short() || !self.rules_off.hold(Rule::ShortQueue);
@@ -223,7 +223,7 @@ impl CauseLedger {
     pub(crate) fn asks_for_less(&self) -> bool {
         self.evidence.asks()
             && !self.damages()
-            && self.queue.as_deref().is_some_and(Queue::is_empty)
+            && self.queue.as_deref().is_some_and(Queue::was_empty)
             && self.rules_off.hold(Rule::Deliberate)
     }
 
@@ -356,7 +356,8 @@ impl CauseLedger {
             return Cause::Damage;
         }
         let queue = self.queue.as_deref();
-        let is_tested = queue.is_some_and(Queue::is_empty) && self.rules_off.hold(Rule::Experiment);
+        let is_tested = queue.is_some_and(|queue| tests_the_path(queue, &self.evidence, missing.volume))
+            && self.rules_off.hold(Rule::Experiment);
         if self.silent.depend(self.now) {
             self.evidence.refute();
         } else if is_tested {
@@ -381,6 +382,12 @@ impl CauseLedger {
     fn credits_expired(&self, delay: Delay) -> bool {
         self.now.saturating_since(self.credited_at) > delay.smoothed + CREDIT_OUTLASTS
     }
+}
+
+/// Whether the fate of what was sent with `volume` segments in flight says something of the path alone: no packet waits, or none did
+/// a while ago, and the path has carried more without a queue.
+fn tests_the_path(queue: &Queue, evidence: &Evidence, volume: u32) -> bool {
+    queue.is_empty() || queue.was_empty() && evidence.has_carried_more(volume)
 }
 
 /// The place of an interval, by its number.
@@ -648,6 +655,27 @@ mod tests {
         assert!(!damages(100, 200), "the queue held them");
     }
 
+    /// Where delay varies, all of the last packets may have waited.
+    #[test]
+    fn at_a_queue_that_was_empty_before_less_than_the_path_has_carried_tests_it() {
+        let damages = |arrived, lost, rtt| {
+            let mut ledger = CauseLedger::default();
+            sample(&mut ledger, 100);
+            ledger.attribute(at_rate(1), 0);
+            ledger.on_survived([0, 20, 0], 40);
+            sample(&mut ledger, 120);
+            ledger.on_survived([0, 20, 0], arrived);
+            sample(&mut ledger, rtt);
+            for run in 1..=20 {
+                ledger.attribute(Missing { volume: lost, ..at_rate(3 * run) }, 0);
+            }
+            ledger.damages()
+        };
+        assert!(damages(40, 10, 120));
+        assert!(damages(40, 10, 100) && !damages(40, 36, 100));
+        assert!(!damages(80, 36, 100), "the queue may have held the 80");
+    }
+
     /// 2 % are lost with 30 segments in flight, of 40 that the path has carried.
     #[test]
     fn losses_at_an_empty_queue_ask_for_less_until_damage_is_known() {
@@ -670,7 +698,8 @@ mod tests {
             ledger.asks_for_less()
         };
         assert!(asks(|_| ()));
-        assert!(!asks(|ledger| sample(ledger, 200)), "now others keep a queue");
+        assert!(asks(|ledger| sample(ledger, 200)), "delay may vary");
+        assert!(!asks(|ledger| (0..4).for_each(|_| sample(ledger, 200))), "now others keep a queue");
         assert!(!asks(|ledger| ledger.on_reported(SEGMENT)));
         assert!(!asks(|ledger| ledger.set_own(true)));
         assert!(!asks(|ledger| ledger.set_rules(RulesOff::NONE.with(Rule::Deliberate))));

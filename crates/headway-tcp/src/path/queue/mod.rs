@@ -14,7 +14,8 @@ mod others;
 use headway_units::{Duration, Instant};
 use others::OthersQueue;
 
-/// The number of samples that are kept.
+/// The number of samples that are kept, and of those that count in most places.
+const SAMPLES: usize = 32;
 const BLOCK: usize = 8;
 /// Waits below this, in microseconds, or below this part of the round-trip time without a queue, are noise: the clock's, and
 /// the host's. The part is fitted to jitter on long paths.
@@ -50,7 +51,7 @@ const NO_SPAN: Span = Span { longest: 0, shortest: u32::MAX, shortest_small: u32
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Queue {
     /// When it was taken, and the round-trip time.
-    samples: [(u32, u32); BLOCK],
+    samples: [(u32, u32); SAMPLES],
     count: u32,
     /// The present one first.
     spans: [Span; SPANS],
@@ -64,7 +65,7 @@ pub(super) struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self {
-            samples: [(0, u32::MAX); BLOCK],
+            samples: [(0, u32::MAX); SAMPLES],
             count: 0,
             spans: [NO_SPAN; SPANS],
             ends: Instant::ZERO,
@@ -92,7 +93,7 @@ impl Queue {
             self.begun = self.begun.wrapping_add(1);
             self.others.halve();
         }
-        self.samples[self.count as usize % BLOCK] = ((now.as_nanos() / 1000) as u32, micros(rtt));
+        self.samples[self.count as usize % SAMPLES] = ((now.as_nanos() / 1000) as u32, micros(rtt));
         self.count = self.count.saturating_add(1);
         let longest = if self.count as usize >= BLOCK { self.shortest_in_a_row() } else { 0 };
         let span = &mut self.spans[0];
@@ -119,8 +120,17 @@ impl Queue {
 
     /// Whether one of the last packets, as far as they are of a few round trips, waited no longer than noise.
     pub(super) fn is_empty(&self) -> bool {
+        self.is_empty_by(BLOCK)
+    }
+
+    /// The same of more packets. Where delay varies, all of a few may have waited; but a queue may have built up since.
+    pub(super) fn was_empty(&self) -> bool {
+        self.is_empty_by(SAMPLES)
+    }
+
+    fn is_empty_by(&self, samples: usize) -> bool {
         let (_, latest) = self.latest();
-        let recent = self.shortest_within(latest.saturating_mul(BLOCK as u32));
+        let recent = self.shortest_within(latest.saturating_mul(BLOCK as u32), samples);
         let path = self.path();
         let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
         self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
@@ -138,14 +148,18 @@ impl Queue {
     /// block of them, or else a block.
     fn shortest_in_a_row(&self) -> u32 {
         let (now, latest) = self.latest();
-        let (oldest, _) = self.samples[self.count as usize % BLOCK];
+        let (oldest, _) = self.back(BLOCK - 1);
         let enough = if now.wrapping_sub(oldest) < latest { 2 } else { BLOCK };
-        let back = |steps: usize| self.samples[(self.count as usize - 1 - steps) % BLOCK].1;
-        (0..enough).map(back).min().unwrap_or(latest)
+        (0..enough).map(|steps| self.back(steps).1).min().unwrap_or(latest)
     }
 
     fn latest(&self) -> (u32, u32) {
-        self.samples[self.count.wrapping_sub(1) as usize % BLOCK]
+        self.back(0)
+    }
+
+    /// The sample so many before the latest.
+    fn back(&self, steps: usize) -> (u32, u32) {
+        self.samples[(self.count as usize).wrapping_sub(1 + steps) % SAMPLES]
     }
 
     /// The shortest round-trip time of the last minute.
@@ -174,14 +188,14 @@ impl Queue {
     /// wait for longer.
     fn wait(&self) -> u32 {
         let (_, latest) = self.latest();
-        self.shortest_within(latest / 2).saturating_sub(self.floor())
+        self.shortest_within(latest / 2, BLOCK).saturating_sub(self.floor())
     }
 
     /// The shortest of the last round-trip times, as far as they were sampled within `span` microseconds.
-    fn shortest_within(&self, span: u32) -> u32 {
+    fn shortest_within(&self, span: u32, samples: usize) -> u32 {
         let (now, latest) = self.latest();
-        let recent = |(at, rtt): &(u32, u32)| (now.wrapping_sub(*at) < span).then_some(*rtt);
-        self.samples.iter().filter_map(recent).min().unwrap_or(latest)
+        let recent = |(at, rtt): (u32, u32)| (now.wrapping_sub(at) < span).then_some(rtt);
+        (0..samples).map(|steps| self.back(steps)).filter_map(recent).min().unwrap_or(latest)
     }
 }
 
@@ -364,6 +378,15 @@ mod tests {
         assert!(path.sample([104; 7]).is_empty(), "one of the last eight did not wait");
         assert!(!path.sample([104]).is_empty());
         assert!(path.sample([103]).is_empty(), "a 32nd is noise");
+    }
+
+    #[test]
+    fn of_more_packets_one_may_have_met_an_empty_queue() {
+        let mut path = Path::new();
+        path.sample([100; 16]).sample([104; 31]);
+        assert!(!path.is_empty() && path.queue.was_empty());
+        assert!(!path.sample([104]).queue.was_empty());
+        assert!(!path.sample([100]).pause(900).sample([104]).queue.was_empty(), "of eight round trips");
     }
 
     #[test]
