@@ -54,7 +54,7 @@ pub enum SegmentIntegrity {
     /// Header and payload are as they were sealed.
     Intact,
     /// The header is, by its tag or, of a compact one, by its CRC; the payload is not. It was decrypted without being authenticated:
-    /// what is completed from it is believed if its [`PayloadSeal`] holds.
+    /// what is completed from it is believed if its [`PayloadSeal`](crate::PayloadSeal) holds.
     Corrupted,
     /// Not even the header is. What stands in its place was decrypted without being authenticated: it may be used
     /// to find out what was lost, and for nothing else.
