@@ -13,7 +13,13 @@ fn a_full_data_segment_fills_the_longest_datagram() {
         let (sent, packet) = world.seal_data(true, 1, &vec![5; payload], has_sack).expect("a session");
         assert_eq!((packet.len(), sent.bytes.len()), (inner_mtu, 1472));
         let shorter = if has_sack { 0 } else { 12 };
-        assert_eq!(header_len(&sent.bytes), Some(LONGEST_DATA_HEADER - shorter));
+        let header = LONGEST_DATA_HEADER - shorter;
+        assert_eq!(header_len(&sent.bytes), Some(header));
+        for place in 0..sent.bytes.len() {
+            let mut damaged = sent.bytes.clone();
+            damaged[place] ^= 1;
+            assert_eq!(world.far.has_intact_header(&damaged), place >= header, "{place}");
+        }
         assert_eq!(world.deliver(sent), Some((SegmentIntegrity::Intact, packet)));
     }
     world.run(Duration::ZERO);
