@@ -157,7 +157,7 @@ impl Queue {
         self.back(0)
     }
 
-    /// The sample so many before the latest.
+    /// The sample that is this number of samples before the latest.
     fn back(&self, steps: usize) -> (u32, u32) {
         self.samples[(self.count as usize).wrapping_sub(1 + steps) % SAMPLES]
     }
