@@ -23,6 +23,7 @@ mod outages;
 mod own_path;
 mod papers;
 mod partial;
+mod policers;
 mod queue_delay;
 mod recovery_table;
 mod replayed_traffic;

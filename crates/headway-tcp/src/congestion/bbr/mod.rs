@@ -347,6 +347,9 @@ impl CongestionControl for Bbr {
             self.queued = rtt > min + min / 8;
             let part = (self.bdp_multiple(self.model.max_bw(), 100) / 8).max(4 * self.mss);
             self.standing_queue.on_ack(rtt, min, self.total_delivered, part);
+            // Shorter waits are no queue: delay varies by as much.
+            let wait = (min / 8).max(Duration::from_millis(3));
+            self.model.delay.on_queue(self.standing_queue.delay() > micros(wait), ack.damages);
         }
         if let Some(sample) = &ack.rate {
             // 4.1.2.3: a rate is no sample "if (RS.interval < C.min_rtt)".

@@ -62,7 +62,9 @@ struct MaxBandwidth {
 ///
 /// In the draft only a lower sample postpones the next ProbeRTT. Here an equal one does too, within one
 /// part in [`EQUAL_MIN`]: it shows that the queue is empty, which is the purpose of ProbeRTT, which costs
-/// a tenth of the throughput at an RTT of 600 ms.
+/// a tenth of the throughput at an RTT of 600 ms. But where losses are taken for damage and no queue was seen either, a
+/// policer may be what drops packets. Then it postpones the next ProbeRTT for ten seconds at most: losses that depend on the
+/// rate are fewer in it.
 #[derive(Debug, Default)]
 pub(super) struct MinRtt {
     pub(super) min_rtt: Option<Duration>,
@@ -73,6 +75,12 @@ pub(super) struct MinRtt {
     pub(super) expired: bool,
     /// An equal sample postpones nothing, as in the draft.
     pub(super) ignores_equal: bool,
+    /// When the last ProbeRTT ended, or the first sample was taken.
+    probed: Instant,
+    /// A queue was seen since the last sample that was equal.
+    was_queued: bool,
+    /// Losses are taken for damage.
+    explains_losses: bool,
 }
 
 /// "MinRTTFilterLen is 10 secs", "ProbeRTTInterval: 5 secs".
@@ -82,8 +90,23 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const EQUAL_MIN: u32 = 64;
 
 impl MinRtt {
+    /// Before the round-trip time of an ACK: whether a queue stands, and whether losses are taken for damage.
+    pub(super) fn on_queue(&mut self, stands: bool, explains_losses: bool) {
+        self.was_queued |= stands;
+        self.explains_losses = explains_losses;
+    }
+
+    /// A ProbeRTT is over.
+    pub(super) fn on_probed(&mut self, now: Instant) {
+        self.probe_stamp = now;
+        self.probed = now;
+    }
+
     /// 5.3.4.3, UpdateMinRTT.
     pub(super) fn on_ack(&mut self, now: Instant, rtt: Option<Duration>) {
+        if self.min_rtt.is_none() {
+            self.probed = now;
+        }
         self.expired = self.probe_min.is_some() && now > self.probe_stamp + PROBE_INTERVAL;
         if let Some(rtt) = rtt
             && (self.expired || self.probe_min.is_none_or(|min| rtt < min))
@@ -94,7 +117,10 @@ impl MinRtt {
             && !self.ignores_equal
             && rtt <= min + min / EQUAL_MIN
         {
-            self.probe_stamp = now;
+            if self.was_queued || !self.explains_losses || now < self.probed + FILTER_LENGTH {
+                self.probe_stamp = now;
+            }
+            self.was_queued = false;
             self.stamp = now;
         }
         let stale = now > self.stamp + FILTER_LENGTH;
@@ -164,6 +190,29 @@ mod tests {
         assert_eq!(delay.min_rtt, Some(Duration::from_millis(31)), "the min of the last five");
         delay.on_ack(at(10_003), Some(Duration::from_millis(10)));
         assert_eq!(delay.min_rtt, Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn a_minimum_that_no_queue_preceded_shows_nothing_where_losses_are_explained() {
+        let expires = |explains_losses, queued| {
+            let mut delay = MinRtt::default();
+            let mut expires = |mut seconds: core::ops::Range<u64>| {
+                seconds.find(|second| {
+                    delay.on_queue(queued && second % 2 > 0, explains_losses);
+                    let rtt = if second % 2 > 0 { 30 } else { 20 };
+                    delay.on_ack(at(1000 * second), Some(Duration::from_millis(rtt)));
+                    if delay.expired {
+                        delay.on_probed(at(1000 * second));
+                    }
+                    delay.expired
+                })
+            };
+            [expires(100..120), expires(115..140)]
+        };
+        assert_eq!(expires(true, false), [Some(114), Some(128)], "the last that postpones is of 108 and 122");
+        for (explains_losses, queued) in [(true, true), (false, true), (false, false)] {
+            assert_eq!(expires(explains_losses, queued), [None; 2]);
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Bbr {
     pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
         if self.probe_rtt.done.is_some_and(|done| now > done) && !self.probe_rtt.asked {
             // "schedule next ProbeRTT".
-            self.model.delay.probe_stamp = now;
+            self.model.delay.on_probed(now);
             self.restore_cwnd();
             self.exit_probe_rtt(now);
         }
