@@ -23,8 +23,8 @@
 //! 4. Rounds without a trusted rate do not count as rounds without growth.
 //! 5. What a probe showed is used before the next one begins, also where a round trip is longer than the wait, or ProbeRTT comes
 //!    in between.
-//! 6. A sample that equals the minimum postpones ProbeRTT: the queue is empty. One that is sooner than the minimum, after a
-//!    retransmission, answers an earlier transmission, and measures no rate.
+//! 6. A sample that equals the minimum postpones ProbeRTT: the queue is empty ([`model`] says when not). One that is sooner than
+//!    the minimum, after a retransmission, answers an earlier transmission, and measures no rate.
 //! 7. ProbeBW_DOWN drains the queue of a long path faster than a gain of 0.9 does.
 //! 8. Losses that probably crossed the bottleneck do not lower the short-term bounds, and the loss of a block (of partial
 //!    recovery) counts as that of a full-sized packet: queues drop packets, whatever their length.
@@ -347,7 +347,7 @@ impl CongestionControl for Bbr {
             self.queued = rtt > min + min / 8;
             let part = (self.bdp_multiple(self.model.max_bw(), 100) / 8).max(4 * self.mss);
             self.standing_queue.on_ack(rtt, min, self.total_delivered, part);
-            // Shorter waits are no queue: delay varies by as much.
+            // Shorter waits are no queue, since delay varies by as much (fitted, as the filter's length for this, to policers).
             let wait = (min / 8).max(Duration::from_millis(3));
             self.model.delay.on_queue(self.standing_queue.delay() > micros(wait), ack.damages);
         }
