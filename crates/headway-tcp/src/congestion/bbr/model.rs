@@ -135,6 +135,8 @@ impl MinRtt {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     fn at(millis: u64) -> Instant {
@@ -194,11 +196,11 @@ mod tests {
 
     #[test]
     fn a_minimum_that_no_queue_preceded_shows_nothing_where_losses_are_explained() {
-        let expires = |explains_losses, queued| {
+        let expires = |explains_losses, queued: &[u64]| {
             let mut delay = MinRtt::default();
             let mut expires = |mut seconds: core::ops::Range<u64>| {
                 seconds.find(|second| {
-                    delay.on_queue(queued && second % 2 > 0, explains_losses);
+                    delay.on_queue(queued.contains(second), explains_losses);
                     let rtt = if second % 2 > 0 { 30 } else { 20 };
                     delay.on_ack(at(1000 * second), Some(Duration::from_millis(rtt)));
                     if delay.expired {
@@ -209,8 +211,14 @@ mod tests {
             };
             [expires(100..120), expires(115..140)]
         };
-        assert_eq!(expires(true, false), [Some(114), Some(128)], "the last that postpones is of 108 and 122");
-        for (explains_losses, queued) in [(true, true), (false, true), (false, false)] {
+        let often: Vec<u64> = (101..140).step_by(2).collect();
+        assert_eq!(expires(true, &[]), [Some(114), Some(128)], "the last that postpones is of 108 and 122");
+        assert_eq!(
+            expires(true, &[111]),
+            [Some(118), Some(132)],
+            "that of 112 does too, since a queue was seen"
+        );
+        for (explains_losses, queued) in [(true, &often[..]), (false, &often), (false, &[])] {
             assert_eq!(expires(explains_losses, queued), [None; 2]);
         }
     }
