@@ -9,7 +9,7 @@
 //! way, and starts anew.
 //!
 //! A run of losses begins behind a segment that arrived. So runs are counted by arrivals: of as many that are sent hardly more
-//! begin where 56 % are lost than where 44 % are.
+//! begin where 62 % are lost than where 45 % are.
 
 use headway_units::{Duration, Instant};
 

@@ -62,7 +62,7 @@ struct MaxBandwidth {
 ///
 /// In the draft only a lower sample postpones the next ProbeRTT. Here an equal one does too, within one
 /// part in [`EQUAL_MIN`]: it shows that the queue is empty, which is the purpose of ProbeRTT, which costs
-/// a tenth of the throughput at an RTT of 600 ms. But where losses are taken for damage and no queue was seen either, a
+/// a tenth of the throughput at an RTT of 600 ms. But where losses may be taken for damage and no queue was seen either, a
 /// policer may be what drops packets. Then it postpones the next ProbeRTT for ten seconds at most: losses that depend on the
 /// rate are fewer in it.
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ pub(super) struct MinRtt {
     probed: Instant,
     /// A queue was seen since the last sample that was equal.
     was_queued: bool,
-    /// Losses are taken for damage.
+    /// The path is known to damage packets, so losses may be taken for that.
     explains_losses: bool,
 }
 
@@ -90,7 +90,7 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const EQUAL_MIN: u32 = 64;
 
 impl MinRtt {
-    /// Before the round-trip time of an ACK: whether a queue stands, and whether losses are taken for damage.
+    /// Before the round-trip time of an ACK: whether a queue stands, and whether losses may be taken for damage.
     pub(super) fn on_queue(&mut self, stands: bool, explains_losses: bool) {
         self.was_queued |= stands;
         self.explains_losses = explains_losses;
