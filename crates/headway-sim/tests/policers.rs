@@ -25,6 +25,7 @@ fn drops(rules_off: &str, seed: u64) -> f64 {
     scenario.features.set_rules_off(rules_off.parse().expect("rules"));
     let sender: TcpSender = "headway".parse().expect("a sender");
     let metrics = run(&scenario, sender, &content::long(), seed, false).expect("a run").metrics;
+    assert_eq!(metrics.damaged_bytes_delivered, 0, "seed {seed}");
     metrics.queue_drops.expect("a link with a queue") as f64 * 1e6 / metrics.delivered_bytes as f64
 }
 

@@ -347,7 +347,7 @@ impl CongestionControl for Bbr {
             self.queued = rtt > min + min / 8;
             let part = (self.bdp_multiple(self.model.max_bw(), 100) / 8).max(4 * self.mss);
             self.standing_queue.on_ack(rtt, min, self.total_delivered, part);
-            // Shorter waits are no queue, since delay varies by as much (fitted, as the filter's length for this, to policers).
+            // Shorter waits are no queue, since delay varies by as much. (Fitted to policers, as are the ten seconds.)
             let wait = (min / 8).max(Duration::from_millis(3));
             self.model.delay.on_queue(self.standing_queue.delay() > micros(wait), ack.damages);
         }
