@@ -32,9 +32,10 @@ fn drops(rules_off: &str, seed: u64) -> f64 {
 /// Only a sender that sends less for a while finds out that less is lost then.
 #[test]
 fn a_policer_is_found_out_behind_damage() {
-    for seed in 1..=3 {
-        let [found, blind] = ["none", "rate-test"].map(|rules_off| drops(rules_off, seed));
-        println!("seed {seed}: {found:.0} drops for each megabyte, {blind:.0} without the test");
-        assert!(found < 400.0 && blind > 600.0, "seed {seed}: {found:.0} and {blind:.0}");
-    }
+    let mean = |rules_off| {
+        let drops = (1..=6).map(|seed| drops(rules_off, seed));
+        drops.inspect(|drops| println!("{rules_off}: {drops:.0} drops for each megabyte")).sum::<f64>() / 6.0
+    };
+    let (found, blind) = (mean("none"), mean("rate-test"));
+    assert!(found < 350.0 && blind > 700.0, "seeds 1 to 6: {found:.0} and {blind:.0}");
 }

@@ -368,8 +368,7 @@ impl CauseLedger {
         // takes no more than its share.
         let beside_others = !self.own && self.sees_others();
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
-        let verdict =
-            self.silent.on_lost(missing, short, tolerated, self.now, self.smoothed_rtt().unwrap_or_default());
+        let verdict = self.silent.on_lost(missing, short, tolerated, self.now);
         match verdict {
             _ if !self.damages() => Cause::Unknown,
             SilentCause::Damage => Cause::Damage,

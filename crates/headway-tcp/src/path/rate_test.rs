@@ -8,6 +8,9 @@
 //! (the conditional test of two Poisson rates: Przyborowski and Wilenski, 1940). A comparison decides at 14 bits of evidence, either
 //! way, and starts anew.
 //!
+//! That losses depend on the rate holds for 30 s from the last decision that they do, unless one that they do not ends it: a sender that
+//! answers losses sends less, so what is still lost is lost at any rate.
+//!
 //! A run of losses begins behind a segment that arrived. So runs are counted by arrivals: of as many that are sent hardly more
 //! begin where 62 % are lost than where 45 % are.
 
@@ -18,10 +21,8 @@ use crate::congestion::Load;
 /// Evidence at which a comparison decides, 14 bits: looked at once, it errs at most once in 2^14 where losses are independent of each
 /// other.
 const DECISION: i64 = 14 * BIT;
-/// That losses depend on the rate is held for so long; then it has to be shown again.
+/// For how long it holds that losses depend on the rate.
 const HOLDS: Duration = Duration::from_secs(30);
-/// Round trips until a sender that answers losses sends less.
-const SLOWER: u32 = 4;
 /// When a comparison counts more segments, all its counts are halved: the path may change.
 const MEMORY: u32 = 8192;
 /// What arrives waits in this number of parts until its losses are found. (Of 4 the difference of a part and a third was enough for
@@ -38,25 +39,14 @@ pub(super) struct RateTest {
     below: Comparison,
     above: Comparison,
     unsettled: Unsettled,
-    held: Option<Held>,
-}
-
-/// It is held that losses depend on the rate. The sender answers them and sends less, which is an experiment too: if it loses as
-/// much as before, they do not depend on it. That it loses less extends nothing: segments that were overtaken may have been
-/// taken for lost before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    /// When the sender sends less.
-    since: Instant,
-    until: Instant,
-    /// What is sent since then, beside what was sent at the rate before.
-    slower: Comparison,
+    /// That losses depend on the rate holds until then.
+    holds_until: Instant,
 }
 
 impl RateTest {
     /// Whether losses depend on the rate.
     pub(super) fn depends(&self, now: Instant) -> bool {
-        self.held.is_some_and(|held| now < held.until)
+        now < self.holds_until
     }
 
     /// Segments were not lost: their numbers, by the load under which they were sent.
@@ -66,38 +56,31 @@ impl RateTest {
     }
 
     /// A run of losses began under `load`. It was found so `late` after what was sent with it arrived.
-    pub(super) fn on_run(&mut self, load: Load, late: Duration, now: Instant, rtt: Duration) {
+    pub(super) fn on_run(&mut self, load: Load, late: Duration, now: Instant) {
         self.unsettled.late = late.max(self.unsettled.late - self.unsettled.late / 8);
         self.settle(now);
-        self.add(load, 0, 1, now);
-        if self.held.is_some_and(|held| held.slower.for_fewer() <= -DECISION) {
-            *self = Self { unsettled: self.unsettled, ..Self::default() };
-        }
+        self.add(load, 0, 1);
         let above = self.above.decide(Comparison::for_more);
         let below = self.below.decide(Comparison::for_fewer);
-        if let Some(at) = above.or(below)
-            && !self.depends(now)
-        {
-            let slower = Comparison { at, other: Count::default() };
-            self.held = Some(Held { since: now + rtt * SLOWER, until: now + HOLDS, slower });
+        if above == Some(true) || below == Some(true) {
+            self.holds_until = now + HOLDS;
+        } else if self.depends(now) && (above.is_some() || below.is_some()) {
+            self.holds_until = now;
+        } else {
+            return;
         }
+        (self.above, self.below) = <_>::default();
     }
 
     fn settle(&mut self, now: Instant) {
         while let Some(segments) = self.unsettled.settle(now) {
             for (load, segments) in [Load::Below, Load::At, Load::Above].into_iter().zip(segments) {
-                self.add(load, segments, 0, now);
+                self.add(load, segments, 0);
             }
         }
     }
 
-    fn add(&mut self, load: Load, arrived: u32, runs: u32, now: Instant) {
-        if let Some(held) = &mut self.held
-            && load != Load::Above
-            && now >= held.since
-        {
-            held.slower.other.add(arrived, runs);
-        }
+    fn add(&mut self, load: Load, arrived: u32, runs: u32) {
         match load {
             Load::Below => self.below.other.add(arrived, runs),
             Load::Above => self.above.other.add(arrived, runs),
@@ -200,14 +183,14 @@ impl Comparison {
         i64::from(self.at.runs) + i64::from(self.other.runs)
     }
 
-    /// What was sent at the rate, if it is decided that losses depend on it. A decision starts the comparison anew.
-    fn decide(&mut self, evidence: fn(&Self) -> i64) -> Option<Count> {
+    /// Whether losses depend on the rate, if it is decided. Then the comparison starts anew.
+    fn decide(&mut self, evidence: fn(&Self) -> i64) -> Option<bool> {
         let evidence = evidence(self);
         if evidence.abs() < DECISION {
             return None;
         }
-        let Self { at, .. } = core::mem::take(self);
-        (evidence > 0).then_some(at)
+        *self = Self::default();
+        Some(evidence > 0)
     }
 
     fn forget(&mut self) {
@@ -272,7 +255,7 @@ mod tests {
                 if !is_lost {
                     test.on_survived(one(load), Instant::ZERO);
                 } else if !was_lost {
-                    test.on_run(load, Duration::ZERO, Instant::ZERO, Duration::ZERO);
+                    test.on_run(load, Duration::ZERO, Instant::ZERO);
                 }
                 was_lost = is_lost;
                 test.depends(Instant::ZERO)
@@ -316,13 +299,13 @@ mod tests {
         let mut test = RateTest::default();
         test.on_survived([0, 0, 80], Instant::ZERO);
         for _ in 0..100 {
-            test.on_run(Load::At, Duration::ZERO, Instant::ZERO, Duration::ZERO);
+            test.on_run(Load::At, Duration::ZERO, Instant::ZERO);
         }
         assert!(!test.depends(Instant::ZERO), "nothing was sent below the rate");
         let mut test = RateTest::default();
         test.on_survived([80, 0, 0], Instant::ZERO);
         for load in core::iter::repeat_n(Load::Below, 40).chain(core::iter::repeat_n(Load::At, 30)) {
-            test.on_run(load, Duration::ZERO, Instant::ZERO, Duration::ZERO);
+            test.on_run(load, Duration::ZERO, Instant::ZERO);
         }
         assert!(!test.depends(Instant::ZERO), "what arrived at the rate is still to be counted");
     }
@@ -334,66 +317,84 @@ mod tests {
             let (mut random, mut test) = (Random(seed), RateTest::default());
             let at = |segment: u64| Instant::from_nanos(1000 * segment);
             let load = |segment: u64| if (segment / 2500).is_multiple_of(3) { Load::Below } else { Load::At };
-            let mut late = alloc::collections::VecDeque::new();
+            let (mut late, mut depends) = (alloc::collections::VecDeque::new(), false);
             for segment in 0..100_000 {
                 if late.front().is_some_and(|lost| lost + 1000 <= segment) {
                     let lost = late.pop_front().expect("it is there");
-                    test.on_run(load(lost), Duration::from_nanos(1_000_000), at(segment), Duration::ZERO);
+                    test.on_run(load(lost), Duration::from_nanos(1_000_000), at(segment));
                 }
                 if random.is_hit(50) {
                     late.push_back(segment);
                 } else {
                     test.on_survived(one(load(segment)), at(segment));
                 }
+                depends |= test.depends(at(segment));
             }
-            u32::from(test.held.is_some())
+            u32::from(depends)
         };
         let wrong: u32 = (0..100).map(judge).sum();
         assert!(wrong <= 2, "{wrong} of 100");
     }
 
-    /// A segment each millisecond; `permille` of them are lost at the rate, and twice as many above it.
-    fn dependent_test(permille: u64) -> (RateTest, Random, Instant) {
+    /// A test that has just decided that losses depend on the rate, of a segment each millisecond.
+    fn dependent_test() -> (RateTest, Random, Instant) {
         let (mut test, mut random) = (RateTest::default(), Random(1));
-        for milli in 0.. {
-            let now = Instant::ZERO + Duration::from_millis(milli);
-            if test.depends(now) {
-                return (test, random, now);
-            }
-            let (load, factor) =
-                if (milli / 100).is_multiple_of(2) { (Load::At, 1) } else { (Load::Above, 2) };
-            send(&mut test, &mut random, load, permille * factor, now);
+        let mut now = Instant::ZERO;
+        while !test.depends(now) {
+            now += Duration::from_millis(1);
+            send(&mut test, &mut random, [50, 100], now);
         }
-        unreachable!()
+        (test, random, now)
     }
 
-    fn send(test: &mut RateTest, random: &mut Random, load: Load, permille: u64, now: Instant) {
-        if random.is_hit(permille) {
-            test.on_run(load, Duration::ZERO, now, Duration::from_millis(100));
+    /// A segment, in phases of 100 ms at the rate and above it, with these chances in a thousand to be lost.
+    fn send(test: &mut RateTest, random: &mut Random, permille: [u64; 2], now: Instant) {
+        let phase = (now.as_nanos() / 100_000_000 % 2) as usize;
+        let load = [Load::At, Load::Above][phase];
+        if random.is_hit(permille[phase]) {
+            test.on_run(load, Duration::ZERO, now);
         } else {
             test.on_survived(one(load), now);
         }
     }
 
-    /// For how many seconds it is held that losses depend on the rate, if `permille` are lost while it is.
-    fn held_for(permille: u64) -> u64 {
-        let (mut test, mut random, start) = dependent_test(50);
-        for milli in 0..200_000 {
+    /// For how many seconds it holds that losses depend on the rate, where as many are lost from then on.
+    fn held_for(permille: [u64; 2]) -> u64 {
+        let (mut test, mut random, start) = dependent_test();
+        for milli in 1..200_000 {
             let now = start + Duration::from_millis(milli);
+            send(&mut test, &mut random, permille, now);
             if !test.depends(now) {
                 return milli / 1000;
             }
-            send(&mut test, &mut random, Load::At, permille, now);
         }
         200
     }
 
     #[test]
-    fn it_is_held_until_as_much_is_lost_by_a_slower_sender() {
-        assert!((1..25).contains(&held_for(50)), "{} s, and as much is lost", held_for(50));
-        for fewer in [0, 10] {
-            assert_eq!(held_for(fewer), 29, "{fewer} permille: it has to be shown again");
+    fn it_holds_until_losses_do_not_depend_on_the_rate() {
+        assert_eq!(held_for([0, 0]), 30, "it has to be shown again");
+        assert_eq!(held_for([50, 100]), 200, "it is");
+        assert!((1..30).contains(&held_for([50, 50])), "{} s", held_for([50, 50]));
+    }
+
+    #[test]
+    fn what_is_decided_begins_anew() {
+        let (test, ..) = dependent_test();
+        assert_eq!((test.above, test.below), (Comparison::default(), Comparison::default()));
+        let (mut test, mut random) = (RateTest::default(), Random(1));
+        let mut arrived = 0;
+        for milli in 0.. {
+            send(&mut test, &mut random, [50, 50], Instant::ZERO + Duration::from_millis(milli));
+            if test.above.at.arrived < arrived {
+                break;
+            }
+            arrived = test.above.at.arrived;
         }
+        assert!(
+            !test.depends(Instant::ZERO) && test.below.at.arrived >= arrived,
+            "the other comparison goes on"
+        );
     }
 
     #[test]
@@ -419,18 +420,10 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_that_nothing_confirms_ends_when_its_time_is_over() {
-        let (test, _, next) = dependent_test(50);
-        // The verdict came with the segment before.
-        let lasts = HOLDS - Duration::from_millis(1);
-        assert!(test.depends(next + (lasts - Duration::from_nanos(1))) && !test.depends(next + lasts));
-    }
-
-    #[test]
     fn how_late_losses_were_found_is_forgotten_slowly() {
         let mut test = RateTest::default();
         for late in [800, 0, 750] {
-            test.on_run(Load::At, Duration::from_millis(late), Instant::ZERO, Duration::ZERO);
+            test.on_run(Load::At, Duration::from_millis(late), Instant::ZERO);
             assert_eq!(test.unsettled.late, Duration::from_millis(late.max(700)));
         }
     }

@@ -8,7 +8,7 @@
 
 use alloc::boxed::Box;
 
-use headway_units::{Duration, Instant};
+use headway_units::Instant;
 
 use super::ledger::Missing;
 use super::rate_test::RateTest;
@@ -116,7 +116,6 @@ impl SilentLosses {
         short: bool,
         tolerated: u32,
         now: Instant,
-        rtt: Duration,
     ) -> SilentCause {
         let Missing { order, load, late, .. } = missing;
         let begins_run = self.begins_run(order);
@@ -130,7 +129,7 @@ impl SilentLosses {
             return SilentCause::Either;
         }
         if begins_run {
-            self.test.get_or_insert_default().on_run(load, late, now, rtt);
+            self.test.get_or_insert_default().on_run(load, late, now);
         }
         if load != Load::Above {
             let learnt = &mut self.learnt;
@@ -230,8 +229,6 @@ mod tests {
 
     use super::*;
 
-    const RTT: Duration = Duration::from_millis(100);
-
     /// One segment that was sent under `load`.
     fn one(load: Load) -> [u32; 3] {
         [Load::Below, Load::At, Load::Above].map(|other| u32::from(other == load))
@@ -261,7 +258,7 @@ mod tests {
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(one(load), short, Instant::ZERO);
                 } else {
-                    match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO, RTT) {
+                    match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO) {
                         SilentCause::Damage | SilentCause::Unlearnt => damage += 1,
                         _ => excess += 1,
                     }
@@ -292,13 +289,12 @@ mod tests {
             let mut path = Path::new();
             path.send(Load::At, 5000, nth, true);
             path.order += 2;
-            let lost =
-                path.losses.on_lost(missing(Load::At, path.order), true, tolerated, Instant::ZERO, RTT);
+            let lost = path.losses.on_lost(missing(Load::At, path.order), true, tolerated, Instant::ZERO);
             assert_eq!(lost, verdict, "1 of {nth}, {tolerated} %");
         }
         let mut path = Path::new();
         path.send(Load::At, 100, 0, true);
-        let verdict = path.losses.on_lost(missing(Load::At, 200), true, 2, Instant::ZERO, RTT);
+        let verdict = path.losses.on_lost(missing(Load::At, 200), true, 2, Instant::ZERO);
         assert_eq!(verdict, SilentCause::Unlearnt, "how many the path loses is not known yet");
     }
 
@@ -321,7 +317,7 @@ mod tests {
                     return false;
                 }
                 let lost = missing(Load::Above, path.order);
-                path.losses.on_lost(lost, false, 0, Instant::ZERO, RTT) == SilentCause::Either
+                path.losses.on_lost(lost, false, 0, Instant::ZERO) == SilentCause::Either
             })
             .count()
     }
@@ -347,7 +343,7 @@ mod tests {
         let mut path = Path::new();
         let mut lose = |short| {
             path.order += 1;
-            path.losses.on_lost(missing(Load::At, path.order), short, 0, Instant::ZERO, RTT)
+            path.losses.on_lost(missing(Load::At, path.order), short, 0, Instant::ZERO)
         };
         (0..1000).for_each(|_| {
             lose(true);
@@ -418,7 +414,7 @@ mod tests {
             (0..20)
                 .map(|_| {
                     path.order += 1;
-                    path.losses.on_lost(missing(Load::At, path.order), true, 0, Instant::ZERO, RTT)
+                    path.losses.on_lost(missing(Load::At, path.order), true, 0, Instant::ZERO)
                 })
                 .collect::<alloc::vec::Vec<_>>()
         };
