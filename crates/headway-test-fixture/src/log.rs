@@ -1,11 +1,11 @@
 //! What is logged through `tracing`.
 
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 /// The log of a thread, once it is its subscriber.
 #[derive(Clone)]
@@ -14,9 +14,18 @@ pub struct Log {
     lines: Arc<Mutex<String>>,
 }
 
+/// While there is one subscriber alone, `tracing` asks that of the thread that comes first whether an event is wanted, and
+/// believes a thread without any for all threads. With two it asks both.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Log::new(Level::ERROR)));
+
 impl Log {
     /// Takes what has this level or is more important.
     pub fn up_to(level: Level) -> Self {
+        LazyLock::force(&SECOND);
+        Self::new(level)
+    }
+
+    fn new(level: Level) -> Self {
         Self { level, lines: Arc::default() }
     }
 
@@ -57,4 +66,19 @@ impl Subscriber for Log {
     fn enter(&self, _: &Id) {}
 
     fn exit(&self, _: &Id) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_thread_logged_first_is_logged() {
+        let warn = || tracing::warn!("of both threads");
+        let log = Log::up_to(Level::WARN);
+        let _guard = tracing::subscriber::set_default(log.clone());
+        std::thread::scope(|scope| scope.spawn(warn).join()).expect("it ends");
+        warn();
+        assert_eq!(log.lines("of both threads").len(), 1);
+    }
 }
