@@ -3,7 +3,7 @@
 //!
 //! A [`Tunnel`] is one gateway's end, with any number of peers. Datagrams and the time go in, datagrams and
 //! [`Event`]s come out; it opens no socket and reads no clock. Between two gateways runs headway's TCP: each of its
-//! segments is sealed for itself and sent in one UDP datagram without checksum. The format, its reasons and the
+//! segments is sealed for itself and sent in one UDP datagram, without checksum while damage is possible. The format, its reasons and the
 //! threat model are in `docs/trunk-protocol.md`.
 //!
 //! Where only the payload was damaged on the way, the header can still be read

@@ -6,7 +6,7 @@ mod limits;
 use std::net::{Ipv6Addr, SocketAddr};
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Ecn, TcpFlags};
+use headway_wire::{Ecn, Segment, TcpFlags, V2};
 
 use crate::control::Control;
 use crate::counters::PeerCounters;
@@ -40,14 +40,18 @@ const ADDRESSES: usize = 4;
 /// Probes for datagrams without checksum, and the time between two.
 const PROBES: u32 = 20;
 const PROBE_EVERY: Duration = Duration::from_millis(500);
+/// Without a checksum, where others arrive, are this many datagrams after damage, and this many after a loss, which may have been damage:
+/// one with a checksum is lost if it is damaged. The kernel passes on those alone many at once.
+const AFTER_DAMAGE: u32 = 1 << 18;
+const AFTER_LOSS: u32 = 1 << 12;
 
 /// Whether datagrams without a UDP checksum reach the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unchecked {
     /// Probes are under way: how many were sent, and when the next is due.
     Probing { sent: u32, next: Instant },
-    /// One arrived.
-    Passes,
+    /// One arrived. This many datagrams are to be sent so.
+    Passes { left: u32 },
     /// None did.
     Blocked,
 }
@@ -279,12 +283,52 @@ impl Peer {
         returned
     }
 
-    /// A segment of the peer's has arrived as it was sent. After data, silence means that there is no more, or that the
+    /// A segment of the peer's has arrived. After data, silence means that there is no more, or that the
     /// peer has been restarted, or that it sends to where we were: whoever only receives has to ask.
     pub(crate) fn on_segment(&mut self, now: Instant, packet: &[u8]) {
         if asks(packet) {
             self.listening = Some(now);
         }
+        match flaw(packet) {
+            Some(Flaw::Damage) => self.on_damage(),
+            Some(Flaw::Loss) => self.leave_unchecked(AFTER_LOSS),
+            None => {}
+        }
+    }
+
+    /// Datagrams without a UDP checksum reach the peer. Returns whether that is new.
+    pub(crate) fn on_unchecked_passes(&mut self) -> bool {
+        let is_new = !matches!(self.unchecked, Unchecked::Passes { .. });
+        if is_new {
+            self.unchecked = Unchecked::Passes { left: AFTER_DAMAGE };
+        }
+        is_new
+    }
+
+    /// Something arrived damaged, at either end.
+    pub(crate) fn on_damage(&mut self) {
+        self.leave_unchecked(AFTER_DAMAGE);
+    }
+
+    fn leave_unchecked(&mut self, least: u32) {
+        if let Unchecked::Passes { left } = &mut self.unchecked {
+            *left = least.max(*left);
+        }
+    }
+
+    /// A segment to it was sealed. Returns whether its datagram is to have a UDP checksum.
+    pub(crate) fn on_sealed(&mut self) -> bool {
+        self.counters.sealed += 1;
+        let needs_checksum = self.needs_checksum();
+        if let Unchecked::Passes { left } = &mut self.unchecked {
+            *left = left.saturating_sub(1);
+        }
+        needs_checksum
+    }
+
+    /// Whether the next datagram is to have a UDP checksum.
+    pub(crate) fn needs_checksum(&self) -> bool {
+        !matches!(self.unchecked, Unchecked::Passes { left: 1.. })
     }
 
     /// When the peer is to be asked whether it is there.
@@ -426,6 +470,22 @@ pub(crate) fn asks(packet: &[u8]) -> bool {
     let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
     let header = usize::from(offset >> 4) * 4;
     tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
+}
+
+/// What became of a segment.
+enum Flaw {
+    Damage,
+    Loss,
+}
+
+/// What a TCP segment in an IPv6 packet says that it misses. (A SACK block before the ACK number is of what arrived twice: RFC 2883.)
+fn flaw(packet: &[u8]) -> Option<Flaw> {
+    let Segment { tcp, options, .. } = Segment::parse(packet).ok()?;
+    let v2 = options.v2.as_ref().and_then(V2::as_ack);
+    if v2.is_some_and(|ack| !ack.reported.is_empty()) {
+        return Some(Flaw::Damage);
+    }
+    options.sack.iter().any(|(start, _)| start.ge(tcp.ack)).then_some(Flaw::Loss)
 }
 
 #[cfg(test)]

@@ -90,6 +90,24 @@ impl Inbox {
         (&self.bytes[start..start + self.lens[index]], self.at[index], &self.names[index])
     }
 
+    /// No packet is here.
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Adds a packet of another inbox, without its end if it is too long. Returns whether there was room.
+    pub(crate) fn add(&mut self, packet: &[u8], (at, name, control): (Instant, &Name, &Control)) -> bool {
+        let index = self.count;
+        let Some(slot) = self.bytes.chunks_exact_mut(self.stride).nth(index) else { return false };
+        let slot = &mut slot[self.headroom..];
+        let len = packet.len().min(slot.len());
+        slot[..len].copy_from_slice(&packet[..len]);
+        (self.lens[index], self.at[index]) = (len, at);
+        (self.names[index], self.controls[index]) = (*name, *control);
+        self.count += 1;
+        true
+    }
+
     /// The control messages of a packet.
     pub(crate) fn control(&self, index: usize) -> &Control {
         &self.controls[index]
@@ -326,7 +344,8 @@ impl Outbox {
         Some((name.place()?, len))
     }
 
-    fn clear(&mut self) {
+    /// Drops what is queued.
+    pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.sent = 0;
     }

@@ -165,6 +165,11 @@ pub trait Housekeeping {
         &[]
     }
 
+    /// Whether it has packets that [`Carrier::fill`] returns although its socket may have none.
+    fn holds_packets(&self) -> bool {
+        false
+    }
+
     /// The next deadline, such as repeating a request for a neighbour.
     fn next_deadline(&self) -> Option<Instant> {
         None

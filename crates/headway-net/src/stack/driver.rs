@@ -223,6 +223,8 @@ impl<C: Carrier> Driver<C> {
 
     /// Waits for the carrier, a task or the time. Returns whether the carrier is ready.
     fn sleep(&mut self, until: Option<Instant>) -> io::Result<bool> {
+        let holds = self.carrier.housekeeping().is_some_and(|house| house.holds_packets());
+        let until = if holds { Some(Instant::ZERO) } else { until };
         let timeout = until.and_then(|until| {
             let left = until.saturating_since(self.shared.clock.now()).as_nanos();
             Timespec::try_from(Duration::from_nanos(left)).ok()
@@ -242,7 +244,7 @@ impl<C: Carrier> Driver<C> {
             let _ = rustix::io::read(&self.kicks, &mut [0; 8]);
         }
         // An error or hang-up is reported when the carrier is read.
-        Ok(!carrier.difference(PollFlags::OUT).is_empty())
+        Ok(holds || !carrier.difference(PollFlags::OUT).is_empty())
     }
 
     /// Ends the stack: wakes all tasks.

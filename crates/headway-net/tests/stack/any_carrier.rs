@@ -19,6 +19,7 @@ impl Housekeeping for Calm {}
 fn a_carrier_has_nothing_special_unless_it_says_so() {
     assert!(Calm.trouble().is_none() && Calm.next_deadline().is_none() && Calm.path_mtus().is_empty());
     assert!(Calm.restarted_peers().is_empty() && Calm.returned_peers().is_empty());
+    assert!(!Calm.holds_packets());
     Calm.accepted(3);
     Calm.handle_timeout(Instant::ZERO);
     Calm.close();

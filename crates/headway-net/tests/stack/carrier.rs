@@ -41,6 +41,8 @@ pub(crate) struct News {
     /// The number of the system's error that the carrier fails with.
     pub(crate) failure: Option<i32>,
     pub(crate) is_closed: bool,
+    /// It hands up one packet at a time, and holds the others.
+    pub(crate) one_by_one: bool,
     /// How often a batch could not be sent at once.
     pub(crate) refusals: usize,
 }
@@ -48,6 +50,7 @@ pub(crate) struct News {
 pub(crate) struct Wire {
     socket: UnixDatagram,
     arrived: Vec<(Vec<u8>, Instant)>,
+    held: VecDeque<Vec<u8>>,
     waiting: VecDeque<Vec<u8>>,
     slot: Vec<u8>,
     path_mtus: Vec<(IpAddr, IpAddr, u16)>,
@@ -63,8 +66,8 @@ impl Wire {
 
     fn on(socket: UnixDatagram, news: Arc<Mutex<News>>) -> Self {
         socket.set_nonblocking(true).expect("an option");
-        let (arrived, waiting) = (Vec::new(), VecDeque::new());
-        Self { socket, arrived, waiting, slot: vec![0; 1500], path_mtus: Vec::new(), news }
+        let (arrived, held, waiting) = (Vec::new(), VecDeque::new(), VecDeque::new());
+        Self { socket, arrived, held, waiting, slot: vec![0; 1500], path_mtus: Vec::new(), news }
     }
 }
 
@@ -95,12 +98,21 @@ impl Carrier for Wire {
             return Err(io::Error::from_raw_os_error(number));
         }
         self.arrived.clear();
-        let mut packet = [0; 1500];
-        while self.arrived.len() < ROOM
-            && let Ok(len) = self.socket.recv(&mut packet)
+        let mut message = [0; 2000];
+        while self.held.len() < ROOM
+            && let Ok(len) = self.socket.recv(&mut message)
         {
-            self.arrived.push((packet[..len].to_vec(), clock.now()));
+            // Of one packet, or of several.
+            let mut rest = &message[..len];
+            while !rest.is_empty() {
+                let (packet, later) = rest.split_at(usize::from(u16::from_be_bytes([rest[2], rest[3]])));
+                self.held.push_back(packet.to_vec());
+                rest = later;
+            }
         }
+        let count = if self.news.lock().one_by_one { 1 } else { ROOM };
+        let next = self.held.drain(..count.min(self.held.len()));
+        self.arrived.extend(next.map(|packet| (packet, clock.now())));
         Ok(self.arrived.len())
     }
 
@@ -152,6 +164,10 @@ impl Housekeeping for Wire {
 
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
         &self.path_mtus
+    }
+
+    fn holds_packets(&self) -> bool {
+        !self.held.is_empty()
     }
 
     fn close(&mut self) {

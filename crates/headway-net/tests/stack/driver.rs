@@ -112,6 +112,25 @@ async fn segments_fit_the_paths_that_the_carrier_has_found() {
     }
 }
 
+/// The carrier has read them with one that was handed up.
+#[tokio::test(flavor = "multi_thread")]
+async fn packets_that_the_carrier_holds_wait_for_no_other() {
+    let (_stack, mut stream, mut peer) = connected(Profile::modern()).await;
+    peer.news.lock().one_by_one = true;
+    let message: Vec<u8> = [b"one", b"two", b"six"]
+        .into_iter()
+        .flat_map(|payload| {
+            let packet = peer.segment(TcpFlags::ACK | TcpFlags::PSH, peer.next, payload);
+            peer.next += payload.len() as u32;
+            packet
+        })
+        .collect();
+    peer.send_packet(&message);
+    let mut got = [0; 9];
+    timeout(LONG, stream.read_exact(&mut got)).await.expect("in time").expect("data");
+    assert_eq!(&got, b"onetwosix");
+}
+
 /// The socket has room for a few packets: the stack waits until it can send, and loses nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_carrier_that_is_full_loses_nothing() {

@@ -231,7 +231,7 @@ fn probes_end_after_twenty() {
     assert_eq!(peer.next_probe(millis(10_000)), None);
     assert_eq!((peer.unchecked, peer.probe_at()), (Unchecked::Blocked, None));
     assert_eq!(peer.next_probe(millis(11_000)), None);
-    (peer.min_rtt, peer.unchecked) = (Some(Duration::ZERO), Unchecked::Passes);
+    (peer.min_rtt, peer.unchecked) = (Some(Duration::ZERO), Unchecked::Passes { left: 1 });
     peer.move_to(millis(12_000), address(9));
     assert_eq!((peer.paths.endpoint(), peer.min_rtt), (Some(address(9)), None));
     assert_eq!(peer.unchecked, Unchecked::Probing { sent: 0, next: millis(12_000) });

@@ -9,7 +9,6 @@ use super::{Arrival, Event, PeerId, Tunnel};
 use crate::control::Control;
 use crate::flight::Arrived;
 use crate::message::{Message, MessageKind};
-use crate::peer::Unchecked;
 use crate::seal::{Opened, SegmentIntegrity};
 
 impl Tunnel {
@@ -65,6 +64,9 @@ impl Tunnel {
             let bytes = u16::try_from(bytes).unwrap_or(u16::MAX);
             let packet = Arrived { at: now, session: index, number: low, bytes, verdict };
             self.peers[id.0].recorder.add(packet);
+            if verdict != SegmentIntegrity::Intact {
+                self.peers[id.0].on_damage();
+            }
         }
         match opened {
             Opened::Nothing => {
@@ -159,8 +161,7 @@ impl Tunnel {
         match control {
             Some(Control::Probe) => self.send_control(now, id, Control::ProbeSeen),
             Some(Control::ProbeSeen) => {
-                let peer = &mut self.peers[id.0];
-                if std::mem::replace(&mut peer.unchecked, Unchecked::Passes) != Unchecked::Passes {
+                if self.peers[id.0].on_unchecked_passes() {
                     self.events.push_back(Event::Unchecked(id, true));
                 }
             }

@@ -104,7 +104,7 @@ impl Tunnel {
             inner_mtu: peer.inner_mtu(),
             passes_unchecked: match peer.unchecked {
                 Unchecked::Probing { .. } => None,
-                unchecked => Some(unchecked == Unchecked::Passes),
+                unchecked => Some(matches!(unchecked, Unchecked::Passes { .. })),
             },
             counters: peer.counters,
         })

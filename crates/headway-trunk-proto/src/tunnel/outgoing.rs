@@ -9,7 +9,7 @@ use headway_wire::Ecn;
 use super::{Event, PeerId, SealedPacket, Transmit, Tunnel};
 use crate::control::Control;
 use crate::mtu::{ASK, SHORTEST};
-use crate::peer::{Unchecked, asks};
+use crate::peer::asks;
 use crate::seal::{Inner, SealError};
 
 impl Tunnel {
@@ -40,10 +40,9 @@ impl Tunnel {
             peer.has_long_headers = true;
             self.events.push_back(Event::LongHeaders(id));
         }
-        let checksum = peer.unchecked != Unchecked::Passes;
         peer.on_sent(now, asks);
         peer.mtu.on_sent(datagram.len());
-        peer.counters.sealed += 1;
+        let checksum = peer.on_sealed();
         Ok(SealedPacket { datagram, to, checksum })
     }
 
@@ -86,7 +85,7 @@ impl Tunnel {
         let step = self.peers[id.0].mtu.step(now);
         self.tell_mtu(id);
         let Some(size) = step else { return };
-        let checksum = self.peers[id.0].unchecked != Unchecked::Passes;
+        let checksum = self.peers[id.0].needs_checksum();
         for size in [size, SHORTEST] {
             self.send_probe(now, id, size, checksum);
         }

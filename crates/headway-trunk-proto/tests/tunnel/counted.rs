@@ -5,6 +5,7 @@ use headway_trunk_proto::{
     TunnelConfig,
 };
 use headway_units::{Duration, Instant};
+use headway_wire::{TcpOptions, V2, V2Offsets};
 
 use super::{HEADER, TAGS};
 use crate::world::{FAR, NEAR, Sent, World, at, random, secret, tunnel};
@@ -204,6 +205,61 @@ fn until_a_probe_without_checksum_arrives_all_else_has_one() {
         let is_half_a_second =
             |pair: &[Instant]| pair[1].saturating_since(pair[0]) == Duration::from_millis(500);
         assert!(times.windows(2).all(is_half_a_second), "{end}: {times:?}");
+    }
+}
+
+/// The kernel passes on many at once only if they have one. Whatever says that something was damaged or lost, at either end, ends it for
+/// a while: what is damaged is to be seen.
+#[test]
+fn where_nothing_is_damaged_or_lost_datagrams_have_checksums() {
+    let signs: [(&str, usize, fn(&mut World)); 4] = [
+        ("the peer reports damage", 1 << 18, |world| {
+            let mut reported = V2Offsets::default();
+            reported.push(1);
+            let v2 = Some(V2::ack(0, reported));
+            let options = TcpOptions { v2, ..TcpOptions::default() };
+            let (sent, _) = world.seal_with(false, 1, b"", &options).expect("a session");
+            assert!(matches!(world.deliver(sent), Some((SegmentIntegrity::Intact, _))));
+        }),
+        ("the peer misses something", 1 << 12, |world| {
+            let (sent, _) = world.seal_data(false, 1, b"data", true).expect("a session");
+            assert!(matches!(world.deliver(sent), Some((SegmentIntegrity::Intact, _))));
+        }),
+        ("a payload arrives damaged", 1 << 18, |world| {
+            let (mut sent, _) = world.seal_data(false, 1, b"data", false).expect("a session");
+            *sent.bytes.last_mut().expect("a payload") ^= 1;
+            assert!(matches!(world.deliver(sent), Some((SegmentIntegrity::Corrupted, _))));
+        }),
+        ("a header arrives damaged", 1 << 18, |world| {
+            let (mut sent, _) = world.seal_data(false, 1, b"data", false).expect("a session");
+            sent.bytes[12] ^= 1;
+            assert!(matches!(world.deliver(sent), Some((SegmentIntegrity::Unreadable, _))));
+        }),
+    ];
+    let mut world = World::connected();
+    world.run(Duration::from_secs(1));
+    let unchecked = |world: &mut World| {
+        let sent = (0..=1 << 18).take_while(|_| {
+            world.log.clear();
+            !world.seal_data(true, 1, b"data", false).expect("a session").0.checksum
+        });
+        sent.count()
+    };
+    assert_eq!(unchecked(&mut world), 1 << 18, "damage is possible at first");
+    for (name, expected, sign) in signs {
+        let mut segment = |seq, has_sack| {
+            let (sent, _) = world.seal_data(false, seq, b"data", has_sack).expect("a session");
+            world.deliver(sent);
+        };
+        // None of these is a sign. The SACK block is before the ACK number: that arrived twice.
+        segment(1, false);
+        segment(u32::MAX - 100, true);
+        assert_eq!(unchecked(&mut world), 0, "{name}");
+        sign(&mut world);
+        // A loss shortens nothing.
+        let (sent, _) = world.seal_data(false, 1, b"data", true).expect("a session");
+        world.deliver(sent);
+        assert_eq!(unchecked(&mut world), expected, "{name}");
     }
 }
 

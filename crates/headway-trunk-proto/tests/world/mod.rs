@@ -229,7 +229,8 @@ impl World {
         Some((sent, packet))
     }
 
-    fn seal_with(
+    /// A segment with these options.
+    pub(crate) fn seal_with(
         &mut self,
         from_near: bool,
         seq: u32,

@@ -81,7 +81,8 @@ pub struct PeerStatus {
     /// Whether it has not answered for so long, 10 seconds, that connections to it are refused at once.
     #[serde(default)]
     pub is_away: bool,
-    /// Whether datagrams without UDP checksum reach it, so that damage can be seen; `null`: not known yet.
+    /// Whether datagrams without UDP checksum reach it, so that damage can be seen; `null`: not known yet. (Where nothing is damaged they
+    /// have one all the same.)
     pub passes_unchecked: Option<bool>,
     /// Seconds since something authenticated arrived from it.
     pub last_received_seconds: Option<f64>,

@@ -2,10 +2,11 @@
 //!
 //! The protocol is [`headway_trunk_proto::Tunnel`]'s. Here are the socket, and what the host is given: a segment whose
 //! header and payload were authenticated is intact, one of which only the header was is corrupted. Datagrams leave
-//! without UDP checksum where the path is known to leave such alone, so that damaged ones arrive.
+//! without UDP checksum where the path is known to leave such alone and damage is possible, so that damaged ones arrive.
 
 mod end;
 mod frames;
+mod merged;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -26,6 +27,7 @@ use crate::{Clock, NetError};
 use end::TunnelEnd;
 pub use end::{TunnelChange, TunnelMonitor};
 pub use frames::SealedFramesCarrier;
+use merged::Merged;
 
 /// IP and UDP header of the outer packet.
 const OUTER_V4: u16 = 20 + 8;
@@ -67,10 +69,13 @@ pub struct TunnelCarrier {
     end: TunnelEnd,
     mtu: u16,
     dscp: OuterDscp,
+    merged: Merged,
     inbox: Inbox,
     /// Datagrams without checksum, and with.
     outbox: Outbox,
     checked: Outbox,
+    /// Whether those without were queued first.
+    unchecked_first: bool,
     is_unchecked: bool,
 }
 
@@ -96,15 +101,18 @@ impl TunnelCarrier {
         let mtu = inner_mtu(longest);
         // Of a datagram, and of the packet that is sealed in it, which may be longer. A peer may have a larger MTU.
         let room = usize::from(longest.max(mtu)).max(2048);
+        let merged = Merged::new(&socket);
         Ok(Self {
             socket,
             local: bound,
             end: TunnelEnd::new(tunnel),
             mtu,
             dscp: config.dscp,
+            merged,
             inbox: Inbox::new(HEADROOM, room),
             outbox: Outbox::new(HEADROOM, room),
             checked: Outbox::new(0, room).in_trains(),
+            unchecked_first: true,
             is_unchecked: true,
         })
     }
@@ -126,16 +134,26 @@ impl TunnelCarrier {
 
     /// Sends what is queued in one of the two batches.
     fn send(&mut self, unchecked: bool) -> io::Result<bool> {
+        let outbox = if unchecked { &mut self.outbox } else { &mut self.checked };
+        if outbox.is_empty() {
+            return Ok(true);
+        }
         if self.is_unchecked != unchecked {
             set_unchecked(&self.socket, self.local.is_ipv4(), unchecked)?;
             self.is_unchecked = unchecked;
         }
-        let outbox = if unchecked { &mut self.outbox } else { &mut self.checked };
         let result = outbox.send(self.socket.as_fd(), true);
         if let Some((to, len)) = outbox.take_too_long() {
             self.end.on_too_long(to, len);
         }
         result
+    }
+
+    /// A datagram is queued.
+    fn on_queued(&mut self, unchecked: bool) {
+        if self.outbox.is_empty() && self.checked.is_empty() {
+            self.unchecked_first = unchecked;
+        }
     }
 
     /// Queues the tunnel's own datagrams, as far as there is room. Returns whether those were all.
@@ -145,6 +163,7 @@ impl TunnelCarrier {
         let own_control = Control::of_header(&header, self.local.is_ipv4());
         while !self.checked.is_full() && !self.outbox.is_full() {
             let Some(own) = self.end.poll_transmit() else { return true };
+            self.on_queued(!own.checksum);
             let outbox = if own.checksum { &mut self.checked } else { &mut self.outbox };
             let Some(slot) = outbox.slot() else { return false };
             let Some(place) = slot.get_mut(..own.datagram.len()) else { continue };
@@ -179,17 +198,17 @@ impl Carrier for TunnelCarrier {
 
     fn fill(&mut self, clock: &Clock) -> io::Result<usize> {
         self.end.on_time(clock.now());
-        match self.inbox.receive(self.socket.as_fd(), clock) {
-            Ok(_) => {}
-            Err(error) => {
-                let error = super::unless_fatal(error)?;
-                // No packet, or an ICMP error.
-                if error.kind() != io::ErrorKind::WouldBlock {
-                    tracing::debug!(%error, "reading from the tunnel's socket");
-                }
-                return Ok(0);
+        if self.merged.is_empty()
+            && let Err(error) = self.merged.receive(self.socket.as_fd(), clock)
+        {
+            let error = super::unless_fatal(error)?;
+            // No packet, or an ICMP error.
+            if error.kind() != io::ErrorKind::WouldBlock {
+                tracing::debug!(%error, "reading from the tunnel's socket");
             }
+            return Ok(0);
         }
+        self.merged.take(&mut self.inbox);
         for index in 0..self.inbox.len() {
             let (_, ecn) = self.inbox.control(index).marks();
             let from = self.inbox.packet(index).2.place();
@@ -220,6 +239,7 @@ impl Carrier for TunnelCarrier {
         let outer = IpHeader { dscp: self.dscp.of_outer(inner.dscp), ..inner };
         let (name, control) = (Name::of(sealed.to), Control::of_header(&outer, self.local.is_ipv4()));
         let (start, end) = (sealed.datagram.start, sealed.datagram.end);
+        self.on_queued(!sealed.checksum);
         if !sealed.checksum {
             return self.outbox.queue_with((start, end), name, control);
         }
@@ -232,11 +252,11 @@ impl Carrier for TunnelCarrier {
     fn flush(&mut self) -> io::Result<bool> {
         loop {
             let is_all = self.queue_own();
-            // The order of the two matters little: a peer's packets are all in one of them.
-            let checked = self.checked.is_empty() || self.send(false)?;
-            let unchecked = self.outbox.is_empty() || self.send(true)?;
-            if is_all || !(checked && unchecked) {
-                return Ok(checked && unchecked);
+            // A peer's datagrams are in both where they begin to have checksums, or to have none.
+            let unchecked = self.unchecked_first;
+            let is_flushed = self.send(unchecked)? && self.send(!unchecked)?;
+            if is_all || !is_flushed {
+                return Ok(is_flushed);
             }
         }
     }
@@ -253,6 +273,10 @@ impl Housekeeping for TunnelCarrier {
 
     fn path_mtus(&self) -> &[(IpAddr, IpAddr, u16)] {
         self.end.path_mtus()
+    }
+
+    fn holds_packets(&self) -> bool {
+        !self.merged.is_empty()
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -283,7 +307,7 @@ mod tests {
 
     use headway_test_fixture::process::{say_skipped, wait_until};
     use headway_trunk_proto::{PeerConfig, SecretKey, TunnelConfig as Settings};
-    use headway_wire::{SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
+    use headway_wire::{Segment, SeqNumber, TcpFlags, TcpHeader, TcpOptions, emit};
     use socket2::{Domain, Protocol, Type};
 
     use super::*;
@@ -331,14 +355,18 @@ mod tests {
         ([far, near], own)
     }
 
-    /// Sends a segment with DSCP EF.
-    fn send_segment(near: &mut TunnelCarrier) {
+    /// Queues a segment with DSCP EF and this number.
+    fn queue_segment(near: &mut TunnelCarrier, seq: u32) {
         let (src, dst) = near.end.tunnel().peers().next().expect("a peer").inner;
         let ip = IpHeader { dscp: Dscp::EF, ..IpHeader::new(src.into(), dst.into()) };
-        let tcp = TcpHeader { seq: SeqNumber(1), flags: TcpFlags::SYN, ..TcpHeader::default() };
+        let tcp = TcpHeader { seq: SeqNumber(seq), flags: TcpFlags::SYN, ..TcpHeader::default() };
         let slot = near.slot().expect("room");
         let len = emit(slot, &ip, &tcp, &TcpOptions::default(), (&[], &[])).expect("a segment");
         near.queue(Transmit { len, compact: false });
+    }
+
+    fn send_segment(near: &mut TunnelCarrier) {
+        queue_segment(near, 1);
         assert!(near.flush().expect("a socket"));
     }
 
@@ -377,6 +405,28 @@ mod tests {
         assert!(handshake.first() == Some(&true), "{handshake:?}");
         send_segment(&mut near);
         assert_eq!(checked(&wire, port).last(), Some(&false));
+    }
+
+    /// Where nothing is damaged: the kernel passes on many of them at once. What was queued before they had any arrives before them.
+    #[test]
+    fn datagrams_that_begin_to_have_checksums_arrive_in_order() {
+        let clock = Clock::new();
+        let ([mut far, mut near], _) = connected(OuterDscp::Copied, &clock);
+        // The last one without a checksum is queued third.
+        for _ in 0..(1 << 18) - 3 {
+            queue_segment(&mut near, 0);
+            near.outbox.clear();
+        }
+        for seq in 0..6 {
+            queue_segment(&mut near, seq);
+            assert_eq!(near.checked.is_empty(), seq < 3);
+        }
+        assert!(near.flush().expect("a socket"));
+        far.fill(&clock).expect("a socket");
+        let mut packets = Vec::new();
+        far.received(&mut packets);
+        let seq = |arrival: &Arrival<'_>| Segment::parse(arrival.packet).map(|segment| segment.tcp.seq.0);
+        assert!(packets.iter().map(seq).eq((0..6).map(Ok)), "{packets:?}");
     }
 
     #[test]
