@@ -208,11 +208,14 @@ fn until_a_probe_without_checksum_arrives_all_else_has_one() {
     }
 }
 
+/// What says that something was damaged or lost, after which this many datagrams have no checksum.
+type Sign = (&'static str, usize, fn(&mut World));
+
 /// The kernel passes on many at once only if they have one. Whatever says that something was damaged or lost, at either end, ends it for
 /// a while: what is damaged is to be seen.
 #[test]
 fn where_nothing_is_damaged_or_lost_datagrams_have_checksums() {
-    let signs: [(&str, usize, fn(&mut World)); 4] = [
+    let signs: [Sign; 4] = [
         ("the peer reports damage", 1 << 18, |world| {
             let mut reported = V2Offsets::default();
             reported.push(1);
