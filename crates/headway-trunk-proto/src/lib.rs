@@ -54,6 +54,7 @@ mod seal;
 mod secret;
 mod session;
 mod tunnel;
+mod udp_checksum;
 #[cfg(test)]
 mod vectors;
 

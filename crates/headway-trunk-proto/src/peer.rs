@@ -6,9 +6,8 @@ mod limits;
 use std::net::{Ipv6Addr, SocketAddr};
 
 use headway_units::{Duration, Instant};
-use headway_wire::{Ecn, Segment, TcpFlags, V2};
+use headway_wire::{Ecn, TcpFlags};
 
-use crate::control::Control;
 use crate::counters::PeerCounters;
 use crate::flight::FlightRecorder;
 use crate::handshake::{Boot, Initiator, Introduction};
@@ -18,6 +17,7 @@ use crate::mtu::PathMtu;
 use crate::path::Paths;
 use crate::seal::{IP_HEADER, Inner, LONGER, inner_mtu};
 use crate::session::Session;
+use crate::udp_checksum::UdpChecksum;
 
 /// A session is given up when it is this old. It is longer than an outage that streams survive: the old keys serve
 /// until a handshake gets through.
@@ -37,25 +37,6 @@ const INITIATIONS: usize = 6;
 const UNCONFIRMED: usize = 8;
 /// Addresses that one initiation is known to have come from.
 const ADDRESSES: usize = 4;
-/// Probes for datagrams without checksum, and the time between two.
-const PROBES: u32 = 20;
-const PROBE_EVERY: Duration = Duration::from_millis(500);
-/// Without a checksum, where others arrive, are this many datagrams after damage, and this many after a loss, which may have been damage:
-/// one with a checksum is lost if it is damaged. The kernel passes on those alone many at once.
-const AFTER_DAMAGE: u32 = 1 << 18;
-const AFTER_LOSS: u32 = 1 << 12;
-
-/// Whether datagrams without a UDP checksum reach the peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unchecked {
-    /// Probes are under way: how many were sent, and when the next is due.
-    Probing { sent: u32, next: Instant },
-    /// One arrived. This many datagrams are to be sent so.
-    Passes { left: u32 },
-    /// None did.
-    Blocked,
-}
-
 /// A session that the peer has begun and not used yet.
 struct Offered {
     session: Session,
@@ -84,7 +65,7 @@ pub(crate) struct Peer {
     pub(crate) current: Option<Session>,
     pub(crate) previous: Option<Session>,
     unconfirmed: Vec<Offered>,
-    pub(crate) unchecked: Unchecked,
+    pub(crate) checksum: UdpChecksum,
     pub(crate) mtu: PathMtu,
     /// A segment whose header is not compact was too long.
     pub(crate) has_long_headers: bool,
@@ -130,7 +111,7 @@ impl Peer {
             current: None,
             previous: None,
             unconfirmed: Vec::new(),
-            unchecked: Unchecked::Probing { sent: 0, next: Instant::ZERO },
+            checksum: UdpChecksum::probing(Instant::ZERO),
             mtu: PathMtu::new(longest),
             has_long_headers: false,
             boot: None,
@@ -210,7 +191,7 @@ impl Peer {
         }
         // Something was not answered, so what gets through to the peer is open again.
         if self.current.as_ref().is_none_or(|old| old.is_followed_early_by(&session)) {
-            self.unchecked = Unchecked::Probing { sent: 0, next: session.since };
+            self.checksum = UdpChecksum::probing(session.since);
         }
         self.previous = self.current.replace(session);
     }
@@ -289,46 +270,7 @@ impl Peer {
         if asks(packet) {
             self.listening = Some(now);
         }
-        match flaw(packet) {
-            Some(Flaw::Damage) => self.on_damage(),
-            Some(Flaw::Loss) => self.leave_unchecked(AFTER_LOSS),
-            None => {}
-        }
-    }
-
-    /// Datagrams without a UDP checksum reach the peer. Returns whether that is new.
-    pub(crate) fn on_unchecked_passes(&mut self) -> bool {
-        let is_new = !matches!(self.unchecked, Unchecked::Passes { .. });
-        if is_new {
-            self.unchecked = Unchecked::Passes { left: AFTER_DAMAGE };
-        }
-        is_new
-    }
-
-    /// Something arrived damaged, at either end.
-    pub(crate) fn on_damage(&mut self) {
-        self.leave_unchecked(AFTER_DAMAGE);
-    }
-
-    fn leave_unchecked(&mut self, least: u32) {
-        if let Unchecked::Passes { left } = &mut self.unchecked {
-            *left = least.max(*left);
-        }
-    }
-
-    /// A segment to it was sealed. Returns whether its datagram is to have a UDP checksum.
-    pub(crate) fn on_sealed(&mut self) -> bool {
-        self.counters.sealed += 1;
-        let needs_checksum = self.needs_checksum();
-        if let Unchecked::Passes { left } = &mut self.unchecked {
-            *left = left.saturating_sub(1);
-        }
-        needs_checksum
-    }
-
-    /// Whether the next datagram is to have a UDP checksum.
-    pub(crate) fn needs_checksum(&self) -> bool {
-        !matches!(self.unchecked, Unchecked::Passes { left: 1.. })
+        self.checksum.on_segment(packet);
     }
 
     /// When the peer is to be asked whether it is there.
@@ -435,30 +377,16 @@ impl Peer {
         self.mtu.due()
     }
 
-    /// When a probe is due.
+    /// When a probe for datagrams without checksum is due.
     pub(crate) fn probe_at(&self) -> Option<Instant> {
         self.reachable()?;
-        match self.unchecked {
-            Unchecked::Probing { next, .. } => Some(next),
-            _ => None,
-        }
-    }
-
-    /// A probe is sent, or it was the last.
-    pub(crate) fn next_probe(&mut self, now: Instant) -> Option<Control> {
-        let Unchecked::Probing { sent, .. } = self.unchecked else { return None };
-        if sent >= PROBES {
-            self.unchecked = Unchecked::Blocked;
-            return None;
-        }
-        self.unchecked = Unchecked::Probing { sent: sent + 1, next: now + PROBE_EVERY };
-        Some(Control::Probe)
+        self.checksum.probe_at()
     }
 
     /// The peer is elsewhere, so what gets through to it is open again.
     pub(crate) fn move_to(&mut self, now: Instant, endpoint: SocketAddr) {
         self.paths.move_to(endpoint);
-        self.unchecked = Unchecked::Probing { sent: 0, next: now };
+        self.checksum = UdpChecksum::probing(now);
         self.min_rtt = None;
         self.mtu.restart(now);
     }
@@ -470,22 +398,6 @@ pub(crate) fn asks(packet: &[u8]) -> bool {
     let (Some(offset), Some(flags)) = (tcp.get(12), tcp.get(13)) else { return false };
     let header = usize::from(offset >> 4) * 4;
     tcp.len() > header || TcpFlags::from_bits(*flags).intersects(TcpFlags::SYN | TcpFlags::FIN)
-}
-
-/// What became of a segment.
-enum Flaw {
-    Damage,
-    Loss,
-}
-
-/// What a TCP segment in an IPv6 packet says that it misses. (A SACK block before the ACK number is of what arrived twice: RFC 2883.)
-fn flaw(packet: &[u8]) -> Option<Flaw> {
-    let Segment { tcp, options, .. } = Segment::parse(packet).ok()?;
-    let v2 = options.v2.as_ref().and_then(V2::as_ack);
-    if v2.is_some_and(|ack| !ack.reported.is_empty()) {
-        return Some(Flaw::Damage);
-    }
-    options.sack.iter().any(|(start, _)| start.ge(tcp.ack)).then_some(Flaw::Loss)
 }
 
 #[cfg(test)]

@@ -222,19 +222,13 @@ fn what_is_due_of_a_session() {
 }
 
 #[test]
-fn probes_end_after_twenty() {
+fn a_peer_that_has_moved_is_found_out_about_anew() {
     let mut peer = connected();
-    for sent in 0..PROBES {
-        assert_eq!(peer.probe_at(), Some(millis(500 * u64::from(sent))));
-        assert_eq!(peer.next_probe(millis(500 * u64::from(sent))), Some(Control::Probe));
-    }
-    assert_eq!(peer.next_probe(millis(10_000)), None);
-    assert_eq!((peer.unchecked, peer.probe_at()), (Unchecked::Blocked, None));
-    assert_eq!(peer.next_probe(millis(11_000)), None);
-    (peer.min_rtt, peer.unchecked) = (Some(Duration::ZERO), Unchecked::Passes { left: 1 });
+    assert!(peer.checksum.on_probe_seen());
+    peer.min_rtt = Some(Duration::ZERO);
     peer.move_to(millis(12_000), address(9));
     assert_eq!((peer.paths.endpoint(), peer.min_rtt), (Some(address(9)), None));
-    assert_eq!(peer.unchecked, Unchecked::Probing { sent: 0, next: millis(12_000) });
+    assert_eq!(peer.checksum, UdpChecksum::probing(millis(12_000)));
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Tunnel {
             let packet = Arrived { at: now, session: index, number: low, bytes, verdict };
             self.peers[id.0].recorder.add(packet);
             if verdict != SegmentIntegrity::Intact {
-                self.peers[id.0].on_damage();
+                self.peers[id.0].checksum.on_damage();
             }
         }
         match opened {
@@ -161,7 +161,7 @@ impl Tunnel {
         match control {
             Some(Control::Probe) => self.send_control(now, id, Control::ProbeSeen),
             Some(Control::ProbeSeen) => {
-                if self.peers[id.0].on_unchecked_passes() {
+                if self.peers[id.0].checksum.on_probe_seen() {
                     self.events.push_back(Event::Unchecked(id, true));
                 }
             }

@@ -21,7 +21,7 @@ use crate::flight::FlightRecorder;
 use crate::handshake::Boot;
 use crate::handshake_load::HandshakeLoad;
 use crate::keys::{PublicKey, SecretKey};
-use crate::peer::{Peer, Unchecked};
+use crate::peer::Peer;
 
 pub use config::{PeerConfig, PeerId, Random, TunnelConfig};
 pub use headers::{LONGEST_DATA_HEADER, header_len};
@@ -102,10 +102,7 @@ impl Tunnel {
             last_received: peer.last_received,
             longest: peer.mtu.used(),
             inner_mtu: peer.inner_mtu(),
-            passes_unchecked: match peer.unchecked {
-                Unchecked::Probing { .. } => None,
-                unchecked => Some(matches!(unchecked, Unchecked::Passes { .. })),
-            },
+            passes_unchecked: peer.checksum.passes(),
             counters: peer.counters,
         })
     }

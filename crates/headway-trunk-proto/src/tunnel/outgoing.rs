@@ -42,7 +42,8 @@ impl Tunnel {
         }
         peer.on_sent(now, asks);
         peer.mtu.on_sent(datagram.len());
-        let checksum = peer.on_sealed();
+        peer.counters.sealed += 1;
+        let checksum = peer.checksum.on_sealed();
         Ok(SealedPacket { datagram, to, checksum })
     }
 
@@ -85,7 +86,7 @@ impl Tunnel {
         let step = self.peers[id.0].mtu.step(now);
         self.tell_mtu(id);
         let Some(size) = step else { return };
-        let checksum = self.peers[id.0].needs_checksum();
+        let checksum = self.peers[id.0].checksum.is_needed();
         for size in [size, SHORTEST] {
             self.send_probe(now, id, size, checksum);
         }

@@ -43,9 +43,10 @@ impl Tunnel {
                 self.probe_mtu(now, id);
             }
             if is_due(self.peers[id.0].probe_at()) {
-                match self.peers[id.0].next_probe(now) {
-                    Some(probe) => self.send_control(now, id, probe),
-                    None => self.events.push_back(Event::Unchecked(id, false)),
+                if self.peers[id.0].checksum.probe(now) {
+                    self.send_control(now, id, Control::Probe);
+                } else {
+                    self.events.push_back(Event::Unchecked(id, false));
                 }
             }
         }
