@@ -37,6 +37,7 @@ const INITIATIONS: usize = 6;
 const UNCONFIRMED: usize = 8;
 /// Addresses that one initiation is known to have come from.
 const ADDRESSES: usize = 4;
+
 /// A session that the peer has begun and not used yet.
 struct Offered {
     session: Session,
