@@ -58,6 +58,8 @@ rules! {
     StartupAgain "startup-again",
     /// Thin streams that share a window do not back off.
     ThinStreams "thin-streams",
+    /// Where no one else uses the path, losses that BBR tolerates in a probe lower no bound.
+    Tolerance "tolerance",
     /// Before the path's losses are learnt, a loss does not measure its rate.
     Unlearnt "unlearnt",
 }

@@ -86,6 +86,7 @@ impl Counts {
                     retransmitted: in_recovery,
                     damages: pipe % 5 == 0,
                     asks_for_less: pipe % 7 == 0,
+                    alone: pipe % 2 == 0,
                     rate: rate.map(|(micros, app_limited)| RateSample {
                         delivered: u64::from(delivered),
                         interval: Duration::from_micros(u64::from(micros) + 1),

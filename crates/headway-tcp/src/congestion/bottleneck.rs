@@ -40,6 +40,7 @@ pub(super) struct Bottleneck<C> {
     damages: bool,
     /// What ACKs say.
     pub(super) asks_for_less: bool,
+    pub(super) alone: bool,
     next: u64,
     next_send: Instant,
     link_free: Instant,
@@ -82,6 +83,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             intact: 0,
             damages: false,
             asks_for_less: false,
+            alone: false,
             next: 0,
             next_send: Instant::ZERO,
             link_free: Instant::ZERO,
@@ -215,6 +217,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             retransmitted: false,
             damages: self.damages,
             asks_for_less: self.asks_for_less,
+            alone: self.alone,
             rate: Some(RateSample {
                 delivered: self.delivered - packet.delivered,
                 interval: sending.max(acknowledging),

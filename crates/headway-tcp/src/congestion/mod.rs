@@ -83,6 +83,8 @@ pub struct Ack {
     pub damages: bool,
     /// Whether at most half of what the path carries should be in flight, which would show if it damages packets.
     pub asks_for_less: bool,
+    /// Whether no one else seems to use the path: none keeps a queue, and one would be seen.
+    pub alone: bool,
     /// The delivery-rate sample, if measured.
     pub rate: Option<RateSample>,
 }

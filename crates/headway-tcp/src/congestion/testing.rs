@@ -31,6 +31,7 @@ pub(super) fn ack(delivered: u32, prior_pipe: u32) -> Ack {
         retransmitted: false,
         damages: false,
         asks_for_less: false,
+        alone: false,
         rate: None,
     }
 }

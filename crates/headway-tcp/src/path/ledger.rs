@@ -232,6 +232,12 @@ impl CauseLedger {
         self.queue.as_deref().is_some_and(Queue::is_of_others)
     }
 
+    /// Whether no one else seems to use the path.
+    pub(crate) fn is_alone(&self) -> bool {
+        (self.own || self.queue.as_deref().is_some_and(Queue::is_ours_alone))
+            && self.rules_off.hold(Rule::Tolerance)
+    }
+
     /// Says whether the path is the sender's own.
     pub(crate) fn set_own(&mut self, own: bool) {
         self.own |= own;
@@ -673,6 +679,21 @@ mod tests {
         assert!(damages(40, 10, 120));
         assert!(damages(40, 10, 100) && !damages(40, 36, 100));
         assert!(!damages(80, 36, 100), "the queue may have held the 80");
+    }
+
+    #[test]
+    fn the_operator_or_the_queue_says_that_no_one_else_uses_the_path() {
+        let alone = |own, wait: u64, rules: &str| {
+            let mut ledger = CauseLedger::default();
+            ledger.set_own(own);
+            ledger.set_rules(rules.parse().expect("rules"));
+            sample(&mut ledger, 100);
+            sample(&mut ledger, 100 + wait);
+            sample(&mut ledger, 100);
+            ledger.is_alone()
+        };
+        assert!(alone(true, 0, "none") && alone(false, 10, "none") && !alone(false, 0, "none"));
+        assert!(!alone(true, 10, "tolerance"));
     }
 
     /// 2 % are lost with 30 segments in flight, of 40 that the path has carried.

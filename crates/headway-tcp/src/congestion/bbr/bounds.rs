@@ -3,8 +3,12 @@
 
 use super::super::bbr_common::holes::Holes;
 use super::super::bbr_common::quantities::{bytes, share};
-use super::super::bbr_common::{BETA, HEADROOM, NO_RATE, NO_VOLUME};
+use super::super::bbr_common::{BETA, HEADROOM, LOSS_THRESH, NO_RATE, NO_VOLUME};
 use super::super::{LostSegment, RateSample};
+
+/// Losses are tolerated up to the share that a probe tolerates; where a round has few segments, over several. As many segments
+/// may be saved, or owed, as this (a round number).
+const TOLERANCE: i64 = 16;
 
 /// Bounds, and the delivery of the last round from which they follow. Rates in bits per second, volumes
 /// in bytes.
@@ -21,6 +25,8 @@ pub(super) struct Bounds {
     pub(super) loss_in_round: bool,
     /// Holes detected in this round.
     holes: Holes,
+    /// Bytes that may be lost and are still tolerated.
+    tolerance: i64,
 }
 
 impl Bounds {
@@ -35,6 +41,7 @@ impl Bounds {
             loss_round_start: false,
             loss_in_round: false,
             holes: Holes::default(),
+            tolerance: 0,
         }
     }
 
@@ -68,6 +75,24 @@ impl Bounds {
     /// A segment was lost.
     pub(super) fn count_hole(&mut self, lost: &LostSegment) {
         self.holes.on_lost(lost);
+        self.tolerance -= i64::from(lost.bytes);
+    }
+
+    /// Bytes were delivered.
+    pub(super) fn on_delivered(&mut self, bytes: u32, mss: u32) {
+        let most = TOLERANCE * i64::from(mss);
+        let more = i64::from(bytes) * i64::from(LOSS_THRESH) / 100;
+        self.tolerance = (self.tolerance + more).clamp(-most, most);
+    }
+
+    /// Something other than lost segments says that the path carries less.
+    pub(super) fn exceed_tolerance(&mut self, mss: u32) {
+        self.tolerance = -TOLERANCE * i64::from(mss);
+    }
+
+    /// Whether no larger share was lost than a probe tolerates.
+    pub(super) fn tolerate(&self) -> bool {
+        self.tolerance >= 0
     }
 
     /// "discontiguous sequence ranges lost in that round trip".
@@ -147,6 +172,31 @@ mod tests {
         assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (6_000_000, 50_000));
         bounds.forget_short_term();
         assert_eq!(bounds.inflight_shortterm, NO_VOLUME);
+    }
+
+    #[test]
+    fn two_of_a_hundred_may_be_lost_and_sixteen_be_saved_or_owed() {
+        let after = |delivered: u32, losses: u32| {
+            let mut bounds = Bounds::new();
+            bounds.on_delivered(delivered * 1000, 1000);
+            (0..losses).for_each(|_| bounds.count_hole(&lost(1, 100_000, 1000)));
+            bounds
+        };
+        assert!(after(100, 2).tolerate() && !after(100, 3).tolerate());
+        assert!(after(10_000, 16).tolerate() && !after(10_000, 17).tolerate());
+        let tolerates_again = |mut bounds: Bounds| {
+            bounds.on_delivered(0, 1000);
+            let rounds = (1..).find(|_| {
+                bounds.on_delivered(50_000, 1000);
+                bounds.tolerate()
+            });
+            rounds.expect("at some time")
+        };
+        assert_eq!([after(0, 3), after(0, 30)].map(tolerates_again), [3, 16]);
+        let mut marked = after(10_000, 0);
+        marked.exceed_tolerance(1000);
+        assert!(!marked.tolerate());
+        assert_eq!(tolerates_again(marked), 16);
     }
 
     #[test]

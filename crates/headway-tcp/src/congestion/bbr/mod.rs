@@ -32,7 +32,8 @@
 //! 10. The send quantum is at least one segment, not two.
 //! 11. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
 //!     it has while a queue stands.
-//! 12. Where the ledger asks for less, ProbeRTT begins at once and lasts until it asks no more. What is lost meanwhile lowers no bound.
+//! 12. Losses that a probe tolerates (2 %) do not lower the short-term bounds either, where no one else seems to use the path.
+//! 13. Where the ledger asks for less, ProbeRTT begins at once and lasts until it asks no more. What is lost meanwhile lowers no bound.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
 //! round trip whose losses exceeded the threshold.
@@ -109,6 +110,8 @@ pub struct Bbr {
     resume: CarefulResume,
     /// Startup goes on from a rate that was told, and arrived.
     is_told: bool,
+    /// No one else seems to use the path.
+    is_alone: bool,
     random: Random,
     rules_off: RulesOff,
 }
@@ -173,6 +176,7 @@ impl Bbr {
             undo_saved: false,
             resume: CarefulResume::default(),
             is_told: false,
+            is_alone: false,
             random: Random(setup.seed),
             rules_off: setup.rules_off,
         }
@@ -221,7 +225,8 @@ impl Bbr {
             return;
         }
         // AdaptLowerBoundsFromCongestion: "Once per round trip respond to congestion".
-        if self.bounds.loss_in_round && !self.state.accelerates() && !self.experiments() {
+        let tolerates = self.is_alone && self.bounds.tolerate();
+        if self.bounds.loss_in_round && !tolerates && !self.state.accelerates() && !self.experiments() {
             self.bounds.lower(self.model.max_bw(), self.cwnd);
         }
         self.bounds.loss_in_round = false;
@@ -337,6 +342,8 @@ impl CongestionControl for Bbr {
             self.reconsider_startup();
         }
         self.probe_rtt.asked = ack.asks_for_less;
+        self.is_alone = ack.alone;
+        self.bounds.on_delivered(newly_acked, self.mss);
         self.usage.on_ack(ack);
         if self.model.delay.min_rtt.is_none()
             && let Some(rtt) = ack.rtt
@@ -411,6 +418,7 @@ impl CongestionControl for Bbr {
         // to be transmitted". All bytes in the network are assumed lost.
         if first {
             self.note_loss();
+            self.bounds.exceed_tolerance(self.mss);
             self.timeout_recovery = NonZeroU64::new(self.total_delivered + u64::from(loss.flight));
             self.retreat();
         }
@@ -432,6 +440,7 @@ impl CongestionControl for Bbr {
 
     fn on_ecn(&mut self, loss: &Loss) {
         self.note_loss();
+        self.bounds.exceed_tolerance(self.mss);
         self.retreat();
         self.doubt.dismiss();
         if self.state == State::Startup {

@@ -407,6 +407,36 @@ fn a_probe_rtt_that_a_pause_interrupts_is_over() {
     assert_eq!(bbr.state, State::Cruise);
 }
 
+#[test]
+fn what_a_probe_tolerates_lowers_no_bound_where_no_one_else_uses_the_path() {
+    let used = |alone, fate| {
+        let mut path = path(1000);
+        path.run(3000);
+        (path.alone, path.fate) = (alone, fate);
+        path.run(20_000)
+    };
+    let [one, four]: [fn(u64) -> Fate; 2] = [
+        |number| if number.is_multiple_of(100) { Fate::Lost } else { Fate::Arrives },
+        |number| if number.is_multiple_of(25) { Fate::Lost } else { Fate::Arrives },
+    ];
+    let [alone, beside, more] = [used(true, one), used(false, one), used(true, four)];
+    assert!(alone >= 95 && beside <= 90 && more <= 80, "{alone}, {beside} and {more} %");
+}
+
+#[test]
+fn a_mark_and_a_timeout_exceed_what_is_tolerated() {
+    let signals: [fn(&mut Bbr, &Loss); 2] =
+        [|bbr, loss| bbr.on_ecn(loss), |bbr, loss| bbr.on_timeout(loss, true)];
+    for signal in signals {
+        let mut path = path(1000);
+        path.run(3000);
+        let loss = Loss { now: path.now, flight: path.pipe() };
+        assert!(path.control.bounds.tolerate());
+        signal(&mut path.control, &loss);
+        assert!(!path.control.bounds.tolerate());
+    }
+}
+
 /// 2 % are lost. Less than half of what the path carries is in flight until the question is answered, and losses are not answered meanwhile.
 #[test]
 fn what_is_asked_for_less_sends_less_than_half() {

@@ -113,6 +113,11 @@ impl Queue {
         self.others.stands()
     }
 
+    /// Whether others keep none, and the queue was so long that another's would be seen.
+    pub(super) fn is_ours_alone(&self) -> bool {
+        self.longest_of_all() >= others::VISIBLE && !self.is_of_others()
+    }
+
     /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
     pub(super) fn is_short(&self) -> bool {
         self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
@@ -139,9 +144,13 @@ impl Queue {
     /// Whether a wait of twice what is noise was seen in the last minute. A sender that searches for bandwidth makes one. If it sees
     /// none, others may keep the queue full, so that the shortest round-trip time that it knows is one through all of it.
     pub(super) fn varies(&self) -> bool {
-        let path = self.path();
+        self.longest_of_all() >= 2 * (self.path() / NOISE_PART).max(NOISE)
+    }
+
+    /// The longest wait of the last minute.
+    fn longest_of_all(&self) -> u32 {
         let longest = self.spans.iter().map(|span| span.longest).max().unwrap_or(0);
-        longest.saturating_sub(path) >= 2 * (path / NOISE_PART).max(NOISE)
+        longest.saturating_sub(self.path())
     }
 
     /// The shortest of as many of the last round-trip times as are not all of delayed ACKs: two where a round trip has a
@@ -308,6 +317,19 @@ mod tests {
             path.pause(4995).sample([100; 8]);
         });
         assert!(!path.queue.varies());
+    }
+
+    #[test]
+    fn who_sees_no_other_is_alone_where_another_would_be_seen() {
+        let alone = |wait: u64, others: u64| {
+            let mut path = Path::new();
+            path.sample([100; 8]).sample([100 + wait; 8]).sample([100]).queue.on_survived(100);
+            path.sample([100 + others]).queue.on_survived(100);
+            path.queue.is_ours_alone()
+        };
+        assert!(alone(6, 0) && alone(6, 3));
+        assert!(!alone(5, 0), "another's queue may be as short");
+        assert!(!alone(6, 4), "half of what is sent at the path's rate waits");
     }
 
     #[test]

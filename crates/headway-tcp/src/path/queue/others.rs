@@ -6,6 +6,8 @@
 
 /// No wait is shorter than this, in microseconds.
 const WAIT: u32 = 3000;
+/// Where the longest wait is shorter, a queue of others would hardly be seen.
+pub(super) const VISIBLE: u32 = 2 * WAIT;
 /// Others keep a queue if more than one packet in 8 waits.
 const PART: u64 = 8;
 

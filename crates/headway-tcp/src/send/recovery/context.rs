@@ -54,6 +54,7 @@ impl RecoveryContext<'_> {
             retransmitted: ack.acknowledged.retransmitted,
             damages: false,
             asks_for_less: false,
+            alone: false,
             rate: None,
         });
     }

@@ -86,6 +86,7 @@ impl Feed {
             retransmitted: false,
             damages: false,
             asks_for_less: false,
+            alone: false,
             rate: Some(RateSample {
                 delivered: rate * 100 / 8,
                 interval: RTT,

@@ -367,6 +367,7 @@ impl RecoveryEngine for Rack {
                 retransmitted: ack.acknowledged.retransmitted,
                 damages: cx.ledger.as_deref().is_some_and(CauseLedger::damages),
                 asks_for_less: cx.ledger.as_deref().is_some_and(CauseLedger::asks_for_less),
+                alone: cx.ledger.as_deref().is_some_and(CauseLedger::is_alone),
                 rate,
             });
             let load = cx.domain.control().load();
