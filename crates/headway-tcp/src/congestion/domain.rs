@@ -427,9 +427,9 @@ impl CongestionDomain {
 
     // --- pacing -------------------------------------------------------------------------------------
 
-    /// When the next segment may leave.
-    pub(crate) fn ready_at(&self) -> Instant {
-        self.pacer.ready_at()
+    /// A segment is to leave: when it may, if not now.
+    pub(crate) fn wait_for_pacing(&mut self, now: Instant) -> Option<Instant> {
+        self.pacer.wait(now)
     }
 
     /// A segment with that many bytes leaves, at this rate.

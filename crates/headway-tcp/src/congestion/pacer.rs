@@ -5,24 +5,41 @@ use headway_units::{Duration, Instant, Rate};
 /// What may leave at once, as time at the pacing rate: a timer that fires each millisecond keeps up.
 const BURST: Duration = Duration::from_millis(1);
 
+/// What a timer that fires late keeps back leaves at once, up to this much: a host that others keep busy lets a thread wait for as
+/// long, and what is not sent then never is.
+const LATE: Duration = Duration::from_millis(10);
+
 /// When the next segment may leave.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     /// When the last segment would be gone if segments left evenly.
     next: Instant,
+    /// A segment waits for that.
+    is_awaited: bool,
+    /// By how much what has left is late, since the timer was.
+    late: Duration,
 }
 
 impl Pacer {
-    /// When a segment may leave: now, if that is not later than `now`.
-    pub(crate) fn ready_at(&self) -> Instant {
-        self.next
+    /// A segment is to leave: when it may, if not now.
+    pub(crate) fn wait(&mut self, now: Instant) -> Option<Instant> {
+        if self.next > now {
+            self.is_awaited = true;
+            return Some(self.next);
+        }
+        if core::mem::take(&mut self.is_awaited) {
+            self.late = now.saturating_since(self.next).min(LATE);
+        }
+        None
     }
 
     /// A segment of this many bytes is sent.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32, rate: Rate) {
         // Time that was not used gives no right to a burst, except a short one.
-        let from = self.next.max(now - BURST);
-        self.next = from + rate.transmit_time(u64::from(bytes));
+        let from = self.next.max(now - self.late.max(BURST));
+        let time = rate.transmit_time(u64::from(bytes));
+        self.next = from + time;
+        self.late = self.late - time;
     }
 }
 
@@ -57,7 +74,30 @@ mod tests {
         for _ in 0..100 {
             pacer.on_sent(start, 1250, rate);
         }
-        let span = pacer.ready_at().saturating_since(start);
-        assert_eq!(span, Duration::from_millis(79), "80 ms less the burst");
+        assert_eq!(pacer.wait(start), Some(start + Duration::from_millis(79)), "80 ms less the burst");
+    }
+
+    /// How many segments of 1 ms leave at once, that many milliseconds after the next may.
+    fn leave(awaited: bool, millis: u64) -> usize {
+        let rate = Rate::from_bits_per_second(8_000_000);
+        let mut pacer = Pacer::default();
+        let mut now = Instant::ZERO + Duration::from_secs(1);
+        while pacer.wait(now).is_none() {
+            pacer.on_sent(now, 1000, rate);
+        }
+        now = pacer.next;
+        if !awaited {
+            assert_eq!(pacer.wait(now), None);
+        }
+        now += Duration::from_millis(millis);
+        (0..)
+            .take_while(|_| pacer.wait(now).is_none().then(|| pacer.on_sent(now, 1000, rate)).is_some())
+            .count()
+    }
+
+    #[test]
+    fn what_a_late_timer_kept_back_leaves_at_once() {
+        assert_eq!([0, 1, 4, 10, 11, 500].map(|millis| leave(true, millis)), [1, 2, 5, 11, 11, 11]);
+        assert_eq!([0, 1, 4, 500].map(|millis| leave(false, millis)), [1, 2, 2, 2], "no one waited");
     }
 }

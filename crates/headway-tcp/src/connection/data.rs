@@ -43,7 +43,7 @@ impl Connection {
     }
 
     /// Whether there is data that the window or pacing holds back.
-    fn is_held_back<O>(&mut self, cx: &Context<'_, O>) -> bool {
+    fn is_held_back<O>(&mut self, cx: &mut Context<'_, O>) -> bool {
         self.snd.has_data_to_send()
             && (self.is_paced_out(cx) || cx.domain.room(self.snd.pipe()) < self.snd.mss())
     }

@@ -8,11 +8,11 @@ use crate::event::Timer;
 
 impl Connection {
     /// Whether the next segment has to wait; then the timer that ends the wait is set.
-    pub(super) fn is_paced_out<O>(&mut self, cx: &Context<'_, O>) -> bool {
-        let ready = cx.domain.ready_at();
-        if !self.profile.features.pacing || ready <= cx.now {
+    pub(super) fn is_paced_out<O>(&mut self, cx: &mut Context<'_, O>) -> bool {
+        if !self.profile.features.pacing {
             return false;
         }
+        let Some(ready) = cx.domain.wait_for_pacing(cx.now) else { return false };
         self.timers.set_exactly(Timer::Pace, ready);
         true
     }
