@@ -77,27 +77,40 @@ mod tests {
         assert_eq!(pacer.wait(start), Some(start + Duration::from_millis(79)), "80 ms less the burst");
     }
 
-    /// How many segments of 1 ms leave at once, that many milliseconds after the next may.
-    fn leave(awaited: bool, millis: u64) -> usize {
+    /// How many segments of 1 ms leave now, if there are so many.
+    fn leave_of(pacer: &mut Pacer, now: Instant, segments: usize) -> usize {
         let rate = Rate::from_bits_per_second(8_000_000);
+        let leaves = |_: &usize| pacer.wait(now).is_none().then(|| pacer.on_sent(now, 1000, rate)).is_some();
+        (0..segments).take_while(leaves).count()
+    }
+
+    /// A pacer for whose timer a segment waits, and when it is due.
+    fn awaited() -> (Pacer, Instant) {
         let mut pacer = Pacer::default();
-        let mut now = Instant::ZERO + Duration::from_secs(1);
-        while pacer.wait(now).is_none() {
-            pacer.on_sent(now, 1000, rate);
+        leave_of(&mut pacer, Instant::ZERO + Duration::from_secs(1), 100);
+        let due = pacer.next;
+        (pacer, due)
+    }
+
+    /// How many leave at once, that many milliseconds after the next may.
+    fn leave(is_awaited: bool, millis: u64) -> usize {
+        let (mut pacer, due) = awaited();
+        if !is_awaited {
+            assert_eq!(pacer.wait(due), None);
         }
-        now = pacer.next;
-        if !awaited {
-            assert_eq!(pacer.wait(now), None);
-        }
-        now += Duration::from_millis(millis);
-        (0..)
-            .take_while(|_| pacer.wait(now).is_none().then(|| pacer.on_sent(now, 1000, rate)).is_some())
-            .count()
+        leave_of(&mut pacer, due + Duration::from_millis(millis), 100)
     }
 
     #[test]
     fn what_a_late_timer_kept_back_leaves_at_once() {
         assert_eq!([0, 1, 4, 10, 11, 500].map(|millis| leave(true, millis)), [1, 2, 5, 11, 11, 11]);
         assert_eq!([0, 1, 4, 500].map(|millis| leave(false, millis)), [1, 2, 2, 2], "no one waited");
+    }
+
+    #[test]
+    fn what_has_left_is_owed_no_more() {
+        let (mut pacer, due) = awaited();
+        assert_eq!(leave_of(&mut pacer, due + Duration::from_millis(8), 5), 5);
+        assert_eq!(leave_of(&mut pacer, due + Duration::from_millis(500), 100), 4, "3 ms");
     }
 }
