@@ -225,11 +225,25 @@ impl Bbr {
             return;
         }
         // AdaptLowerBoundsFromCongestion: "Once per round trip respond to congestion".
-        let tolerates = self.is_alone && self.bounds.tolerate();
-        if self.bounds.loss_in_round && !tolerates && !self.state.accelerates() && !self.experiments() {
+        if self.bounds.loss_in_round
+            && !self.tolerates_losses()
+            && !self.state.accelerates()
+            && !self.experiments()
+        {
             self.bounds.lower(self.model.max_bw(), self.cwnd);
         }
         self.bounds.loss_in_round = false;
+    }
+
+    /// Whether no one else uses the path, and no more was lost than a probe tolerates.
+    fn tolerates_losses(&self) -> bool {
+        self.is_alone && self.bounds.tolerate()
+    }
+
+    /// Whether more was lost of a probe's volume than it tolerates. Of few segments that may be chance: losses at a short queue, of
+    /// which over a longer time there are not too many, say nothing of the volume.
+    fn is_probe_too_high(&self, lost: u64, in_flight: u32) -> bool {
+        is_too_high(lost, in_flight) && (self.queued || !self.tolerates_losses())
     }
 
     /// Whether a queue stands that delays by more than `before` (microseconds) and a part of the path's RTT, in percent.
@@ -401,7 +415,7 @@ impl CongestionControl for Bbr {
         self.note_loss();
         self.doubt.on_loss(self.state == State::Startup);
         self.bounds.count_hole(lost);
-        if self.cycle.is_probe_sample && is_too_high(lost.lost, lost.in_flight) {
+        if self.cycle.is_probe_sample && self.is_probe_too_high(lost.lost, lost.in_flight) {
             self.handle_inflight_too_high(lost.now, inflight_at_loss(lost), lost.app_limited);
         }
     }

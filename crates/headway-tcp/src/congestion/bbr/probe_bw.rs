@@ -5,7 +5,7 @@ use headway_units::{Duration, Instant};
 
 use super::super::bbr_common::phases::{AckPhase, State};
 use super::super::bbr_common::quantities::{share, volume};
-use super::super::bbr_common::{BETA, NO_VOLUME, is_too_high};
+use super::super::bbr_common::{BETA, NO_VOLUME};
 use super::{Bbr, Signal};
 use crate::rules::Rule;
 
@@ -199,7 +199,7 @@ impl Bbr {
                 return true;
             }
         }
-        if is_too_high(signal.sample.lost, signal.sample.in_flight)
+        if self.is_probe_too_high(signal.sample.lost, signal.sample.in_flight)
             || self.bounds.inflight_longterm == NO_VOLUME
         {
             return false;

@@ -1,7 +1,7 @@
 use super::super::bbr_common::NO_VOLUME;
 use super::super::bbr_common::phases::AckPhase;
 use super::super::bottleneck::{Bottleneck, Fate, MSS};
-use super::super::testing::setup;
+use super::super::testing::{lost, setup};
 use super::*;
 
 /// 10 Mbit/s and 100 ms: 125 packets of 1000 bytes fill the path.
@@ -421,6 +421,24 @@ fn what_a_probe_tolerates_lowers_no_bound_where_no_one_else_uses_the_path() {
     ];
     let [alone, beside, more] = [used(true, one), used(false, one), used(true, four)];
     assert!(alone >= 95 && beside <= 90 && more <= 80, "{alone}, {beside} and {more} %");
+}
+
+#[test]
+fn losses_by_chance_end_no_probe_where_no_one_else_uses_the_path() {
+    let after = |change: fn(&mut Bbr)| {
+        let mut bbr = known(State::Up);
+        bbr.cycle.is_probe_sample = true;
+        bbr.is_alone = true;
+        bbr.bounds.on_delivered(400_000, MSS);
+        change(&mut bbr);
+        bbr.on_segment_lost(&lost(1, 100_000, 5000));
+        bbr.state
+    };
+    assert_eq!(after(|_| ()), State::Up);
+    assert_eq!(after(|bbr| bbr.queued = true), State::Down, "the queue may have dropped them");
+    assert_eq!(after(|bbr| bbr.is_alone = false), State::Down);
+    let lose = |bbr: &mut Bbr| (0..8).for_each(|_| bbr.on_segment_lost(&lost(1, 100_000, 1000)));
+    assert_eq!(after(lose), State::Down, "9 of 408");
 }
 
 #[test]
