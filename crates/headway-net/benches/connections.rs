@@ -78,7 +78,7 @@ async fn measure(idle: usize, seconds: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Opens so many, each of which carries a request and its answer and stays.
+/// Opens `count` connections; each carries a request and its answer, and stays open.
 async fn open(pair: &Pair, count: usize) -> Result<Vec<(TcpStream, TcpStream)>, Error> {
     let mut open = Vec::with_capacity(count);
     for port in 0..count.div_ceil(EACH) {
@@ -94,7 +94,7 @@ async fn open(pair: &Pair, count: usize) -> Result<Vec<(TcpStream, TcpStream)>, 
     Ok(open)
 }
 
-/// Opens and closes connections for so long.
+/// Opens and closes connections during `time`.
 async fn come_and_go(pair: &Arc<Pair>, time: Duration) -> Result<(), Error> {
     let (cpu, start) = (cpu_time(), now());
     let served = tokio::spawn(serve(pair.clone()));
@@ -126,7 +126,7 @@ async fn exchange(client: &mut TcpStream, server: &mut TcpStream) -> Result<(), 
     if &received == b"hello" { Ok(()) } else { Err(format!("{received:?}: expected hello").into()) }
 }
 
-/// Opens connections one after the other until then, each for one request, and says how many.
+/// Opens connections one after the other until `until`, each for one request; returns their number.
 async fn ask(pair: Arc<Pair>, until: Instant) -> Result<usize, Error> {
     let mut count = 0;
     while now() < until {
