@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(pacer.wait(start), Some(start + Duration::from_millis(79)), "80 ms less the burst");
     }
 
-    /// How many segments of 1 ms leave now, if there are so many.
+    /// How many of `segments`, of 1 ms each, leave now.
     fn leave_of(pacer: &mut Pacer, now: Instant, segments: usize) -> usize {
         let rate = Rate::from_bits_per_second(8_000_000);
         let leaves = |_: &usize| pacer.wait(now).is_none().then(|| pacer.on_sent(now, 1000, rate)).is_some();

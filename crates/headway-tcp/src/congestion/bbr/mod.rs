@@ -32,7 +32,8 @@
 //! 10. The send quantum is at least one segment, not two.
 //! 11. Startup begins at a told rate that the path has confirmed ([`super::start`]), and searches from there with the gains that
 //!     it has while a queue stands.
-//! 12. Losses that a probe tolerates (2 %) do not lower the short-term bounds either, where no one else seems to use the path.
+//! 12. Losses that a probe tolerates (2 %) do not lower the short-term bounds either, where no one else seems to use the path. Nor do
+//!     they end a probe while the queue is short, though of few segments two are more than 2 %.
 //! 13. Where the ledger asks for less, ProbeRTT begins at once and lasts until it asks no more. What is lost meanwhile lowers no bound.
 //!
 //! The draft does not specify ECN except "MUST treat any CE marks as congestion": here a mark counts as a
