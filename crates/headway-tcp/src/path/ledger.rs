@@ -201,8 +201,8 @@ impl CauseLedger {
     /// segments were in flight then.
     pub(crate) fn on_survived(&mut self, survived: [u32; 3], volume: u32) {
         let Some(queue) = &mut self.queue else { return };
-        let [_, at, _] = survived;
-        queue.on_survived(at);
+        let [below, at, _] = survived;
+        queue.on_survived(below, at, volume);
         if tests_the_path(queue, &self.evidence, volume) && self.rules_off.hold(Rule::Experiment) {
             self.evidence.on_survived(volume, survived.iter().sum());
         }
@@ -598,7 +598,7 @@ mod tests {
                 lose(&mut ledger);
             }
             assert_eq!(lose(&mut ledger), Cause::Damage, "alone");
-            survive(&mut ledger, [0, 400, 0], 110);
+            survive(&mut ledger, [1, 400, 0], 110);
             assert_eq!(lose(&mut ledger), beside_others, "own {own}, tolerated {tolerated} %");
         }
     }
@@ -618,7 +618,7 @@ mod tests {
             survive(&mut ledger, [0, 0, 20], 150);
             let causes = [0; 3].map(|_| attribute(&mut ledger));
             assert_eq!(causes, [Cause::Either, Cause::Either, Cause::Congestion], "a tenth of 20");
-            survive(&mut ledger, [0, 400, 0], 110);
+            survive(&mut ledger, [1, 400, 0], 110);
             survive(&mut ledger, [0, 0, 40], 150);
             assert_eq!(attribute(&mut ledger), beside_others, "own {own}");
         }

@@ -11,8 +11,7 @@ use super::super::trial::Trial;
 use super::Bbr;
 use crate::rules::Rule;
 
-/// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues". Where no one else waits in the
-/// queue there is none.
+/// "PacingMarginPercent constant of 1", "to help drive the network toward lower queues".
 const PACING_MARGIN: u64 = 1;
 /// "StartupPacingGain (2.77)", in percent, like all gains here.
 const STARTUP_PACING_GAIN: u64 = 277;

@@ -103,9 +103,10 @@ impl Queue {
         begins && self.begun.is_multiple_of(FORGOTTEN)
     }
 
-    /// Segments sent at the path's rate reached the receiver.
-    pub(super) fn on_survived(&mut self, segments: u32) {
-        self.others.on_survived(segments, self.latest().1.saturating_sub(self.floor()));
+    /// Segments reached the receiver that were sent `below` the path's rate, and `at` it, a round trip's being `volume`.
+    pub(super) fn on_survived(&mut self, below: u32, at: u32, volume: u32) {
+        let wait = self.latest().1.saturating_sub(self.floor());
+        self.others.on_survived(below, at, volume, wait);
     }
 
     /// Whether others keep a queue.
@@ -323,8 +324,8 @@ mod tests {
     fn who_sees_no_other_is_alone_where_another_would_be_seen() {
         let alone = |wait: u64, others: u64| {
             let mut path = Path::new();
-            path.sample([100; 8]).sample([100 + wait; 8]).sample([100]).queue.on_survived(100);
-            path.sample([100 + others]).queue.on_survived(100);
+            path.sample([100; 8]).sample([100 + wait; 8]).sample([100]).queue.on_survived(1, 100, 100);
+            path.sample([100 + others]).queue.on_survived(1, 100, 100);
             path.queue.is_ours_alone()
         };
         assert!(alone(6, 0) && alone(6, 3));
@@ -353,10 +354,10 @@ mod tests {
     #[test]
     fn the_queue_of_others_is_forgotten_with_the_spans() {
         let mut path = Path::new();
-        path.sample([100]).pause(100).sample([110]).queue.on_survived(100);
+        path.sample([100]).pause(100).sample([110]).queue.on_survived(1, 100, 100);
         for _ in 0..3 {
             assert!(path.queue.is_of_others());
-            path.pause(6000).sample([100]).queue.on_survived(100);
+            path.pause(6000).sample([100]).queue.on_survived(1, 100, 100);
         }
         assert!(!path.queue.is_of_others());
     }
@@ -366,12 +367,12 @@ mod tests {
         let mut path = Path::new();
         path.sample([100]).sample([110; 8]);
         for _ in 0..2 {
-            path.pause(4000).sample([380]).queue.on_survived(100);
+            path.pause(4000).sample([380]).queue.on_survived(1, 100, 100);
             assert!(!path.queue.is_short() && path.queue.is_of_others(), "it may be a queue");
         }
         path.pause(5000).sample([380]).sample([410; 8]);
         assert!(path.is_short(295) && !path.is_short(296));
-        path.sample([380]).queue.on_survived(2000);
+        path.sample([380]).queue.on_survived(1, 2000, 2000);
         assert!(!path.queue.is_of_others());
     }
 
