@@ -370,17 +370,25 @@ impl CauseLedger {
             self.evidence.on_lost(missing.volume, self.silent.begins_run(missing.order));
         }
         let short = queue.is_some_and(Queue::is_short) || !self.rules_off.hold(Rule::ShortQueue);
+        let waits = queue.is_some_and(Queue::waits);
         // Beside others a controller that tolerates what the path loses answers it as it would without a ledger, and so
         // takes no more than its share.
         let beside_others = !self.own && self.sees_others();
         let tolerated = if beside_others && self.rules_off.hold(Rule::Others) { tolerated } else { 0 };
-        let verdict = self.silent.on_lost(missing, short, tolerated, self.now);
+        let verdict = self.silent.on_lost(missing, short, waits, tolerated, self.now);
+        if verdict == SilentCause::Overflow
+            && let Some(queue) = &mut self.queue
+        {
+            queue.forget_longest();
+        }
         match verdict {
             _ if !self.damages() => Cause::Unknown,
             SilentCause::Damage => Cause::Damage,
             SilentCause::Unlearnt => Cause::Silent,
             SilentCause::Either if !beside_others => Cause::Either,
-            SilentCause::Either | SilentCause::Excess | SilentCause::Tolerated => Cause::Congestion,
+            SilentCause::Either | SilentCause::Excess | SilentCause::Overflow | SilentCause::Tolerated => {
+                Cause::Congestion
+            }
         }
     }
 
@@ -639,6 +647,29 @@ mod tests {
             either += u32::from(attribute(&mut ledger) == Cause::Either);
         }
         assert_eq!(either, 64 - 20, "64 segments in all, since none was acknowledged");
+    }
+
+    /// A wait of 200 ms was no queue's.
+    #[test]
+    fn a_queue_that_overflows_is_no_longer_short() {
+        let mut ledger = CauseLedger::default();
+        ledger.advance(Instant::ZERO, delay(100));
+        attribute_at(&mut ledger, 100);
+        for rtt in [100, 300] {
+            survive(&mut ledger, [0, 1000, 0], rtt);
+        }
+        let is_short = |ledger: &CauseLedger| ledger.queue.as_deref().is_some_and(Queue::is_short);
+        let runs = (1..100).take_while(|run| {
+            survive(&mut ledger, [0, 0, 1], 150);
+            let is_short = is_short(&ledger);
+            ledger.attribute(Missing { load: Load::Above, ..at_rate(2 * run) }, 0);
+            is_short
+        });
+        let runs = runs.count();
+        assert!((10..90).contains(&runs), "{runs}");
+        assert!(!ledger.silent.depend(ledger.now), "nothing is lost without a queue");
+        survive(&mut ledger, [0, 0, 1], 125);
+        assert!(is_short(&ledger));
     }
 
     /// Losses with 10 segments in flight, and arrivals with 40, at these round-trip times.

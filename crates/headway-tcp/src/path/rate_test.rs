@@ -11,6 +11,9 @@
 //! That losses depend on the rate holds for 30 s from the last decision that they do, unless one that they do not ends it: a sender that
 //! answers losses sends less, so what is still lost is lost at any rate.
 //!
+//! If packets waited whenever one of the last 23 runs was found ([`UNDECIDED`]), it is the queue that overflows. It was taken for short
+//! because of a longer wait that was no queue's. A policer drops without a wait.
+//!
 //! A run of losses begins behind a segment that arrived. So runs are counted by arrivals: of as many that are sent hardly more
 //! begin where 62 % are lost than where 45 % are.
 
@@ -32,6 +35,8 @@ const DELAYED: usize = 17;
 const BIT: i64 = 1 << 16;
 /// log2(3/2).
 const LOG2_3_2: i64 = 38_336;
+/// The most runs of losses that cannot decide alone that losses depend on the rate.
+const UNDECIDED: u32 = (DECISION / LOG2_3_2) as u32;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +46,8 @@ pub(super) struct RateTest {
     unsettled: Unsettled,
     /// That losses depend on the rate holds until then.
     holds_until: Instant,
+    /// Runs of losses in a row that were found while packets waited.
+    waited: u32,
 }
 
 impl RateTest {
@@ -55,21 +62,25 @@ impl RateTest {
         self.unsettled.add(segments, now);
     }
 
-    /// A run of losses began under `load`. It was found so `late` after what was sent with it arrived.
-    pub(super) fn on_run(&mut self, load: Load, late: Duration, now: Instant) {
+    /// A run of losses began under `load`. It was found so `late` after what was sent with it arrived. `waits`: packets wait. Says
+    /// whether the queue overflows, which then is not as short as it seems.
+    pub(super) fn on_run(&mut self, load: Load, late: Duration, waits: bool, now: Instant) -> bool {
         self.unsettled.late = late.max(self.unsettled.late - self.unsettled.late / 8);
         self.settle(now);
         self.add(load, 0, 1);
         let above = self.above.decide(Comparison::for_more);
         let below = self.below.decide(Comparison::for_fewer);
-        if above == Some(true) || below == Some(true) {
-            self.holds_until = now + HOLDS;
-        } else if self.depends(now) && (above.is_some() || below.is_some()) {
-            self.holds_until = now;
-        } else {
-            return;
+        let depends = above == Some(true) || below == Some(true);
+        self.waited = if waits { self.waited.saturating_add(1) } else { 0 };
+        if !depends && !(self.depends(now) && (above.is_some() || below.is_some())) {
+            return false;
         }
         (self.above, self.below) = <_>::default();
+        let overflows = depends && self.waited >= UNDECIDED;
+        if !overflows {
+            self.holds_until = if depends { now + HOLDS } else { now };
+        }
+        overflows
     }
 
     fn settle(&mut self, now: Instant) {
@@ -255,7 +266,7 @@ mod tests {
                 if !is_lost {
                     test.on_survived(one(load), Instant::ZERO);
                 } else if !was_lost {
-                    test.on_run(load, Duration::ZERO, Instant::ZERO);
+                    test.on_run(load, Duration::ZERO, false, Instant::ZERO);
                 }
                 was_lost = is_lost;
                 test.depends(Instant::ZERO)
@@ -299,13 +310,13 @@ mod tests {
         let mut test = RateTest::default();
         test.on_survived([0, 0, 80], Instant::ZERO);
         for _ in 0..100 {
-            test.on_run(Load::At, Duration::ZERO, Instant::ZERO);
+            test.on_run(Load::At, Duration::ZERO, false, Instant::ZERO);
         }
         assert!(!test.depends(Instant::ZERO), "nothing was sent below the rate");
         let mut test = RateTest::default();
         test.on_survived([80, 0, 0], Instant::ZERO);
         for load in core::iter::repeat_n(Load::Below, 40).chain(core::iter::repeat_n(Load::At, 30)) {
-            test.on_run(load, Duration::ZERO, Instant::ZERO);
+            test.on_run(load, Duration::ZERO, false, Instant::ZERO);
         }
         assert!(!test.depends(Instant::ZERO), "what arrived at the rate is still to be counted");
     }
@@ -321,7 +332,7 @@ mod tests {
             for segment in 0..100_000 {
                 if late.front().is_some_and(|lost| lost + 1000 <= segment) {
                     let lost = late.pop_front().expect("it is there");
-                    test.on_run(load(lost), Duration::from_nanos(1_000_000), at(segment));
+                    test.on_run(load(lost), Duration::from_nanos(1_000_000), false, at(segment));
                 }
                 if random.is_hit(50) {
                     late.push_back(segment);
@@ -352,7 +363,7 @@ mod tests {
         let phase = (now.as_nanos() / 100_000_000 % 2) as usize;
         let load = [Load::At, Load::Above][phase];
         if random.is_hit(permille[phase]) {
-            test.on_run(load, Duration::ZERO, now);
+            test.on_run(load, Duration::ZERO, false, now);
         } else {
             test.on_survived(one(load), now);
         }
@@ -376,6 +387,32 @@ mod tests {
         assert_eq!(held_for([0, 0]), 30, "it has to be shown again");
         assert_eq!(held_for([50, 100]), 200, "it is");
         assert!((1..30).contains(&held_for([50, 50])), "{} s", held_for([50, 50]));
+    }
+
+    #[test]
+    fn where_packets_wait_the_queue_overflows() {
+        for (nth, overflows) in [(u32::MAX, true), (UNDECIDED, false)] {
+            let (mut test, mut random, mut now) = (RateTest::default(), Random(1), Instant::ZERO);
+            let mut runs = 0;
+            let overflowed = loop {
+                now += Duration::from_millis(1);
+                let is_above = now.as_nanos() / 100_000_000 % 2 == 1;
+                let load = if is_above { Load::Above } else { Load::At };
+                if !random.is_hit(if is_above { 200 } else { 50 }) {
+                    test.on_survived(one(load), now);
+                    continue;
+                }
+                runs += 1;
+                if test.on_run(load, Duration::ZERO, runs % nth > 0, now) {
+                    break true;
+                } else if test.depends(now) {
+                    break false;
+                }
+            };
+            assert_eq!(overflowed, overflows, "one of {nth} runs meets no wait");
+            assert_eq!(test.depends(now), !overflows);
+            assert_eq!((test.above, test.below), (Comparison::default(), Comparison::default()));
+        }
     }
 
     #[test]
@@ -423,7 +460,7 @@ mod tests {
     fn how_late_losses_were_found_is_forgotten_slowly() {
         let mut test = RateTest::default();
         for late in [800, 0, 750] {
-            test.on_run(Load::At, Duration::from_millis(late), Instant::ZERO);
+            test.on_run(Load::At, Duration::from_millis(late), false, Instant::ZERO);
             assert_eq!(test.unsettled.late, Duration::from_millis(late.max(700)));
         }
     }

@@ -72,6 +72,8 @@ pub(super) enum SilentCause {
     Excess,
     /// The path loses so few that the controller tolerates them.
     Tolerated,
+    /// The queue overflows, and is not as short as it seemed.
+    Overflow,
 }
 
 /// See the module's documentation.
@@ -109,11 +111,13 @@ impl SilentLosses {
         self.refill(u64::from(below + at + above));
     }
 
-    /// A transmission was lost in silence. It is not taken for damage while the path loses less than `tolerated` percent.
+    /// A transmission was lost in silence. `short`: the queue was; `waits`: packets wait, if only in a short one. It is not taken
+    /// for damage while the path loses less than `tolerated` percent.
     pub(super) fn on_lost(
         &mut self,
         missing: Missing,
         short: bool,
+        waits: bool,
         tolerated: u32,
         now: Instant,
     ) -> SilentCause {
@@ -128,8 +132,11 @@ impl SilentLosses {
             self.passed -= ONE;
             return SilentCause::Either;
         }
-        if begins_run {
-            self.test.get_or_insert_default().on_run(load, late, now);
+        if begins_run
+            && self.rules_off.hold(Rule::RateTest)
+            && self.test.get_or_insert_default().on_run(load, late, waits, now)
+        {
+            return SilentCause::Overflow;
         }
         if load != Load::Above {
             let learnt = &mut self.learnt;
@@ -161,7 +168,7 @@ impl SilentLosses {
 
     /// Whether losses depend on the sender's rate.
     pub(super) fn depend(&self, now: Instant) -> bool {
-        self.rules_off.hold(Rule::RateTest) && self.test.as_ref().is_some_and(|test| test.depends(now))
+        self.test.as_ref().is_some_and(|test| test.depends(now))
     }
 
     pub(super) fn set_rules(&mut self, rules_off: RulesOff) {
@@ -258,7 +265,7 @@ mod tests {
                 if nth == 0 || !self.order.is_multiple_of(nth) {
                     self.losses.on_survived(one(load), short, Instant::ZERO);
                 } else {
-                    match self.losses.on_lost(missing(load, self.order), short, 0, Instant::ZERO) {
+                    match self.losses.on_lost(missing(load, self.order), short, false, 0, Instant::ZERO) {
                         SilentCause::Damage | SilentCause::Unlearnt => damage += 1,
                         _ => excess += 1,
                     }
@@ -289,12 +296,13 @@ mod tests {
             let mut path = Path::new();
             path.send(Load::At, 5000, nth, true);
             path.order += 2;
-            let lost = path.losses.on_lost(missing(Load::At, path.order), true, tolerated, Instant::ZERO);
+            let lost =
+                path.losses.on_lost(missing(Load::At, path.order), true, false, tolerated, Instant::ZERO);
             assert_eq!(lost, verdict, "1 of {nth}, {tolerated} %");
         }
         let mut path = Path::new();
         path.send(Load::At, 100, 0, true);
-        let verdict = path.losses.on_lost(missing(Load::At, 200), true, 2, Instant::ZERO);
+        let verdict = path.losses.on_lost(missing(Load::At, 200), true, false, 2, Instant::ZERO);
         assert_eq!(verdict, SilentCause::Unlearnt, "how many the path loses is not known yet");
     }
 
@@ -317,7 +325,7 @@ mod tests {
                     return false;
                 }
                 let lost = missing(Load::Above, path.order);
-                path.losses.on_lost(lost, false, 0, Instant::ZERO) == SilentCause::Either
+                path.losses.on_lost(lost, false, true, 0, Instant::ZERO) == SilentCause::Either
             })
             .count()
     }
@@ -343,7 +351,7 @@ mod tests {
         let mut path = Path::new();
         let mut lose = |short| {
             path.order += 1;
-            path.losses.on_lost(missing(Load::At, path.order), short, 0, Instant::ZERO)
+            path.losses.on_lost(missing(Load::At, path.order), short, false, 0, Instant::ZERO)
         };
         (0..1000).for_each(|_| {
             lose(true);
@@ -414,7 +422,7 @@ mod tests {
             (0..20)
                 .map(|_| {
                     path.order += 1;
-                    path.losses.on_lost(missing(Load::At, path.order), true, 0, Instant::ZERO)
+                    path.losses.on_lost(missing(Load::At, path.order), true, false, 0, Instant::ZERO)
                 })
                 .collect::<alloc::vec::Vec<_>>()
         };

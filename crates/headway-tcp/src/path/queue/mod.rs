@@ -121,7 +121,17 @@ impl Queue {
 
     /// Whether the last packet waited for so short a time that the queue cannot have overflowed.
     pub(super) fn is_short(&self) -> bool {
-        self.wait() <= (self.longest() / 2).max(self.floor() / NOISE_PART).max(NOISE)
+        self.wait() <= (self.longest() / 2).max(noise(self.floor()))
+    }
+
+    /// Whether the last packets waited for twice what is noise.
+    pub(super) fn waits(&self) -> bool {
+        self.wait() >= 2 * noise(self.floor())
+    }
+
+    /// A queue overflowed that seemed short: the longest wait was no queue's.
+    pub(super) fn forget_longest(&mut self) {
+        self.spans[..2].iter_mut().for_each(|span| span.longest = 0);
     }
 
     /// Whether one of the last packets, as far as they are of a few round trips, waited no longer than noise.
@@ -139,13 +149,13 @@ impl Queue {
         let recent = self.shortest_within(latest.saturating_mul(BLOCK as u32), samples);
         let path = self.path();
         let packets = self.packet.saturating_mul(PACKETS).min(path / PACKETS_PART);
-        self.count > 0 && recent.saturating_sub(path) <= NOISE.max(path / NOISE_PART).max(packets)
+        self.count > 0 && recent.saturating_sub(path) <= noise(path).max(packets)
     }
 
     /// Whether a wait of twice what is noise was seen in the last minute. A sender that searches for bandwidth makes one. If it sees
     /// none, others may keep the queue full, so that the shortest round-trip time that it knows is one through all of it.
     pub(super) fn varies(&self) -> bool {
-        self.longest_of_all() >= 2 * (self.path() / NOISE_PART).max(NOISE)
+        self.longest_of_all() >= 2 * noise(self.path())
     }
 
     /// The longest wait of the last minute.
@@ -207,6 +217,11 @@ impl Queue {
         let recent = |(at, rtt): (u32, u32)| (now.wrapping_sub(at) < span).then_some(rtt);
         (0..samples).map(|steps| self.back(steps)).filter_map(recent).min().unwrap_or(latest)
     }
+}
+
+/// The longest wait that is noise on a path whose round-trip time is `path` without a queue.
+fn noise(path: u32) -> u32 {
+    NOISE.max(path / NOISE_PART)
 }
 
 /// At most 71 minutes.
@@ -384,6 +399,22 @@ mod tests {
             path.pause(20_000).sample([380; 3]);
             assert_eq!(path.queue.floor(), known * 1000);
         }
+    }
+
+    #[test]
+    fn a_long_wait_that_was_no_queue_is_forgotten() {
+        let mut path = Path::new();
+        path.sample([100]).sample([200; 8]).pause(5000).sample([100]).sample([200; 8]);
+        assert!(path.is_short(50));
+        path.queue.forget_longest();
+        path.sample([130; 8]);
+        assert!(path.is_short(15) && !path.is_short(16));
+    }
+
+    #[test]
+    fn a_packet_waits_for_twice_what_is_noise() {
+        let waits = |wait: u64| Path::new().sample([100]).pause(100).sample([100 + wait]).queue.waits();
+        assert!(waits(7) && !waits(6));
     }
 
     #[test]
