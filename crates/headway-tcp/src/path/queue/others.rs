@@ -56,7 +56,7 @@ impl OthersQueue {
 mod tests {
     use super::*;
 
-    /// After one was sent below the path's rate, segments that were sent at it waited for so many milliseconds.
+    /// After one was sent below the path's rate, segments that were sent at it waited for `wait` milliseconds.
     fn drained(queue: &mut OthersQueue, segments: u32, wait: u32) {
         queue.on_survived(1, 0, segments, 0);
         queue.on_survived(0, segments, segments, 1000 * wait);
