@@ -652,24 +652,27 @@ mod tests {
     /// A wait of 200 ms was no queue's.
     #[test]
     fn a_queue_that_overflows_is_no_longer_short() {
-        let mut ledger = CauseLedger::default();
-        ledger.advance(Instant::ZERO, delay(100));
-        attribute_at(&mut ledger, 100);
-        for rtt in [100, 300] {
-            survive(&mut ledger, [0, 1000, 0], rtt);
+        for (rules, runs_at_short) in [("none", 10..90), ("rate-test", 99..100)] {
+            let mut ledger = CauseLedger::default();
+            ledger.set_rules(rules.parse().expect("rules"));
+            ledger.advance(Instant::ZERO, delay(100));
+            attribute_at(&mut ledger, 100);
+            for rtt in [100, 300] {
+                survive(&mut ledger, [0, 1000, 0], rtt);
+            }
+            let is_short = |ledger: &CauseLedger| ledger.queue.as_deref().is_some_and(Queue::is_short);
+            let runs = (1..100).take_while(|run| {
+                survive(&mut ledger, [0, 0, 1], 150);
+                let is_short = is_short(&ledger);
+                ledger.attribute(Missing { load: Load::Above, ..at_rate(2 * run) }, 0);
+                is_short
+            });
+            let runs = runs.count();
+            assert!(runs_at_short.contains(&runs), "without {rules}: {runs}");
+            assert!(!ledger.silent.depend(ledger.now), "nothing is lost without a queue");
+            survive(&mut ledger, [0, 0, 1], 125);
+            assert!(is_short(&ledger));
         }
-        let is_short = |ledger: &CauseLedger| ledger.queue.as_deref().is_some_and(Queue::is_short);
-        let runs = (1..100).take_while(|run| {
-            survive(&mut ledger, [0, 0, 1], 150);
-            let is_short = is_short(&ledger);
-            ledger.attribute(Missing { load: Load::Above, ..at_rate(2 * run) }, 0);
-            is_short
-        });
-        let runs = runs.count();
-        assert!((10..90).contains(&runs), "{runs}");
-        assert!(!ledger.silent.depend(ledger.now), "nothing is lost without a queue");
-        survive(&mut ledger, [0, 0, 1], 125);
-        assert!(is_short(&ledger));
     }
 
     /// Losses with 10 segments in flight, and arrivals with 40, at these round-trip times.
